@@ -1,0 +1,25 @@
+"""Mollified value learning: goal-reaching policies from logged data.
+
+Names are imported when first used, so that the command line answers before JAX is loaded.
+"""
+
+import importlib
+
+_HOMES = {
+    "train": "mvl.runs.training",
+    "evaluate": "mvl.runs.evaluation",
+    "load_policy": "mvl.deploy.policy",
+    "Dataset": "mvl.data.dataset",
+    "Recipe": "mvl.recipes.recipe",
+    "Field": "mvl.types",
+    "Mollified": "mvl.regularizers.mollified",
+    "Eikonal": "mvl.regularizers.eikonal",
+}
+__all__ = list(_HOMES)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mvl' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOMES[name]), name)

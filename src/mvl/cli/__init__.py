@@ -1,0 +1,48 @@
+"""The command `mvl`: one file per command, loaded only when it is used."""
+
+import importlib
+import sys
+
+from mvl import __version__
+from mvl.errors import MvlError, unknown
+
+COMMANDS = {
+    "train": "Train a recipe on a task or a data file; --resume continues a run.",
+    "eval": "Play a trained run's policy in its environment.",
+    "data": "Generate datasets, and check what is in a file.",
+    "recipes": "List the recipes and the parts they are made of.",
+    "doctor": "Show devices, versions and what rendering would use.",
+    "demo": "From nothing to an evaluated policy and a picture, in minutes.",
+}
+
+USAGE = "usage: mvl COMMAND ...\n\nGoal-reaching policies from logged data (mollified value learning).\n\n"
+
+
+def overview() -> str:
+    lines = [f"  {name:<10}{text}" for name, text in COMMANDS.items()]
+    return USAGE + "\n".join(lines) + "\n\n`mvl COMMAND --help` says more. `mvl --version` prints the version.\n"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command; errors a user can mend are one sentence on standard error."""
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        if not argv or argv[0] in ("-h", "--help"):
+            print(overview(), end="")
+            return 0 if argv else 2
+        if argv[0] == "--version":
+            print(__version__)
+            return 0
+        if argv[0] not in COMMANDS:
+            raise unknown("command", argv[0], COMMANDS)
+        importlib.import_module(f"mvl.cli.{argv[0]}").run(argv[1:])
+        return 0
+    except MvlError as error:
+        print(f"mvl: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("mvl: stopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has left; nothing more to say
+        return 0

@@ -1,0 +1,34 @@
+"""`mvl demo`: generate data, train, evaluate, draw."""
+
+from pathlib import Path
+
+from mvl.cli.parser import Parser
+
+TASK = "pointmaze-medium-navigate-v0"
+RECIPE = "gcivl-mvl"
+
+
+def run(argv: list[str]) -> None:
+    parser = Parser(prog="mvl demo", description=f"Generate {TASK}, train {RECIPE} on it, evaluate and draw its value.")
+    parser.add_argument("--run", type=Path, default=Path("runs/demo"), help="folder to make; an earlier demo there is continued")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder for the dataset; it is kept and used again")
+    parser.add_argument("--steps", type=int, help="fewer steps than the cpu preset has")
+    options = parser.parse_all(argv)
+
+    from mvl.cli.data import generate
+    from mvl.data.names import TaskName
+    from mvl.errors import UsageError
+    from mvl.report.finish import finish
+    from mvl.runs.folder import RunFolder
+    from mvl.runs.training import resume, train
+
+    task = TaskName.parse(TASK)
+    if not all((options.data / f"{task}{part}.npz").exists() for part in ("", "-val")):
+        generate([TASK, "--data", str(options.data), "--overwrite"])
+    if options.run.exists():  # an earlier demo: go on where it was stopped, or show again what it gave
+        if RunFolder.open(options.run)[1].task != TASK:
+            raise UsageError(f"{options.run} holds something other than a demo; choose another folder with --run.")
+        print(finish(resume(options.run)))
+        return
+    changes = {"steps": options.steps} if options.steps else {}
+    print(finish(train(TASK, RECIPE, preset="cpu", run=options.run, data=options.data, **changes)))

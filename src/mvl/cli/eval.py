@@ -1,0 +1,33 @@
+"""`mvl eval`: success of a trained run, task by task."""
+
+from pathlib import Path
+
+from mvl.cli.parser import Parser
+
+
+def run(argv: list[str]) -> None:
+    parser = Parser(prog="mvl eval", description="Play a run's last checkpoint in its environment.")
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
+    parser.add_argument("--episodes", type=int, default=50, help="episodes per task")
+    parser.add_argument("--temperature", type=float, help="randomness of the policy (default: as in training)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the episodes")
+    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_all(argv)
+
+    import json
+
+    from mvl.report.tables import success_table
+    from mvl.runs.evaluation import evaluate, rows
+    from mvl.runs.folder import RunFolder
+
+    _, description = RunFolder.open(options.run)
+    played = evaluate(
+        options.run,
+        episodes=options.episodes,
+        temperature=options.temperature,
+        seed=options.seed,
+        workers=options.workers,
+    )
+    found = rows(played, description.seeds, description.schedule.steps)
+    print(json.dumps(found) if options.json else success_table({row["seed"]: row for row in found}))

@@ -1,0 +1,108 @@
+"""`mvl train`: choose a task, a recipe and a size; every field of every part is a flag."""
+
+import contextlib
+import io
+from dataclasses import make_dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from mvl.cli.parser import Parser
+from mvl.errors import UsageError
+
+AXES = ("representation", "regularizer", "value", "policy")
+
+
+def parser() -> Parser:
+    made = Parser(prog="mvl train TASK", add_help=False, usage="mvl train TASK [options]\n       mvl train --resume RUN")
+    choice = made.add_argument_group("what to train")
+    choice.add_argument("--recipe", default="gcivl-mvl", help="see `mvl recipes`")
+    choice.add_argument("--preset", default="cpu", help="cpu (minutes on a laptop) or paper (the paper's sizes)")
+    for axis in AXES:
+        choice.add_argument(f"--{axis}", metavar="NAME", help=f"another {axis} than the recipe's")
+    run = made.add_argument_group("the run")
+    run.add_argument("--run", type=Path, help="folder to make (default: runs/TASK-RECIPE)")
+    run.add_argument("--seeds", type=int, default=1, help="how many seeds to train together")
+    run.add_argument("--first-seed", type=int, default=0, help="the first of them")
+    run.add_argument("--data", type=Path, help="folder of the datasets")
+    run.add_argument("--held-out", type=float, help="hold out this share of the episodes instead of a -val file")
+    run.add_argument("--workers", type=int, help="evaluation processes (default: one per core)")
+    run.add_argument("--resume", type=Path, metavar="RUN", help="continue this run exactly; --steps may lengthen it")
+    return made
+
+
+def run(argv: list[str]) -> None:
+    task = argv[0] if argv and not argv[0].startswith("-") else None
+    options, settings = parser().parse_known_args(argv[1:] if task else argv)
+    if options.resume is not None:
+        _resume(options, task, settings)
+        return
+    if {"-h", "--help"} & set(settings):
+        print(_help(options, task))
+        return
+    if task is None:
+        raise UsageError("which task? mvl train TASK, for example: mvl train pointmaze-medium-navigate-v0")
+    changes = _settings(options, task, settings)
+
+    from mvl.report.finish import finish
+    from mvl.runs.training import train
+
+    path = train(
+        task,
+        options.recipe,
+        preset=options.preset,
+        run=options.run,
+        seeds=options.seeds,
+        first_seed=options.first_seed,
+        data=options.data,
+        held_out=options.held_out,
+        workers=options.workers,
+        **changes,
+    )
+    print(finish(path))
+
+
+def _resume(options: Any, task: str | None, settings: list[str]) -> None:
+    extra = Parser(prog="mvl train --resume RUN")
+    extra.add_argument("--steps", type=int)
+    steps = extra.parse_all(settings).steps
+    if task is not None:
+        raise UsageError("a resumed run knows its task; give only: mvl train --resume RUN")
+
+    from mvl.report.finish import finish
+    from mvl.runs.training import resume
+
+    print(finish(resume(options.resume, steps=steps, workers=options.workers)))
+
+
+def _defaults(options: Any, task: str | None) -> type:
+    """A dataclass of everything that can be set for this recipe, with its values at this preset and task."""
+    from mvl.data.names import TaskName
+    from mvl.recipes.presets import named_recipe
+    from mvl.runs.training import is_file
+
+    name = TaskName.parse(task) if task and not is_file(task) else None
+    parts = {axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
+    recipe, schedule = named_recipe(options.recipe, options.preset, name, parts)
+    import tyro
+
+    flat = tyro.conf.arg(name="")  # --steps, not --schedule.steps
+    groups: list[Any] = [(axis, type(getattr(recipe, axis)), getattr(recipe, axis)) for axis in AXES]
+    groups += [("schedule", Annotated[type(schedule), flat], schedule), ("learning", Annotated[type(recipe.learning), flat], recipe.learning)]
+    return make_dataclass("Settings", groups, frozen=True)
+
+
+def _settings(options: Any, task: str | None, argv: list[str]) -> dict[str, Any]:
+    """What `train` is to be given: the parts, and every setting of the schedule and the learning."""
+    import tyro
+
+    chosen: Any = tyro.cli(_defaults(options, task), args=argv, prog=f"mvl train {task or 'TASK'}")
+    parts = {axis: getattr(chosen, axis) for axis in AXES}
+    return {**parts, **vars(chosen.schedule), **vars(chosen.learning)}
+
+
+def _help(options: Any, task: str | None) -> str:
+    """The choices, then the settings of what is chosen so far."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
+        _settings(options, task, ["--help"])
+    return f"{parser().format_help()}\nSettings of recipe {options.recipe} at preset {options.preset}:\n{text.getvalue()}"

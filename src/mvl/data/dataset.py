@@ -1,0 +1,147 @@
+"""A dataset: flat arrays of rows, cut into episodes, checked once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mvl.errors import DataError, UsageError
+from mvl.types import Statistics
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Episodes laid end to end. An episode of T transitions has T + 1 rows; its last action leads nowhere.
+
+    The last row of an episode is no transition, and never a goal either: as in OGBench's compact layout,
+    the trajectory's final goal is the row before it.
+    """
+
+    observations: np.ndarray  # (rows, d) float32
+    actions: np.ndarray  # (rows, a) float32, in [-1, 1]
+    ends: np.ndarray  # (episodes,) index of each episode's last row
+    source: str = "arrays"
+    """Where it came from, for messages."""
+
+    @classmethod
+    def from_arrays(cls, observations, actions, terminals, source: str = "arrays") -> "Dataset":
+        """From flat arrays; `terminals` is true at the last row of every episode."""
+        observations = _numbers(observations, "observations", source)
+        actions = _numbers(actions, "actions", source)
+        terminals = np.asarray(terminals)
+        _check_lengths(observations, actions, terminals, source)
+        _check_finite(observations, "observations", source)
+        _check_finite(actions, "actions", source)
+        _check_range(actions, source)
+        ends = np.flatnonzero(terminals)
+        _check_episodes(ends, len(terminals), source)
+        return cls(observations, actions, ends, source)
+
+    @classmethod
+    def from_episodes(cls, episodes: Iterable[tuple[np.ndarray, np.ndarray]], source: str = "episodes") -> "Dataset":
+        """From (observations, actions) pairs; the last action may be left out."""
+        observations, actions, terminals = [], [], []
+        for index, (states, moves) in enumerate(episodes):
+            states, moves = np.asarray(states), np.asarray(moves)
+            if len(moves) not in (len(states), len(states) - 1) or moves.ndim != 2:
+                raise DataError(
+                    f"{source}: episode {index} has {len(states)} observations and {len(moves)} actions; "
+                    "give one action per observation, or one less."
+                )
+            padded = moves if len(moves) == len(states) else np.concatenate([moves, np.zeros_like(moves[:1])])
+            observations.append(states)
+            actions.append(padded)
+            terminals.append(np.arange(len(states)) == len(states) - 1)
+        if not observations:
+            raise DataError(f"{source}: no episodes; give at least one.")
+        try:
+            rows = [np.concatenate(parts) for parts in (observations, actions, terminals)]
+        except ValueError as error:
+            raise DataError(f"{source}: episodes differ in their dimensions ({error}).") from None
+        return cls.from_arrays(*rows, source=source)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        return np.concatenate([[0], self.ends[:-1] + 1])
+
+    @cached_property
+    def transitions(self) -> np.ndarray:
+        """Rows that have a successor: all but the last of each episode."""
+        keep = np.ones(len(self.observations), bool)
+        keep[self.ends] = False
+        return np.flatnonzero(keep)
+
+    @cached_property
+    def final_goals(self) -> np.ndarray:
+        """For each row, the last row of its episode that may be a goal."""
+        return np.repeat(self.ends - 1, np.diff(np.concatenate([[-1], self.ends])))
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """What each transition adds to the observation, (transitions, d)."""
+        return self.observations[self.transitions + 1] - self.observations[self.transitions]
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        spread = np.maximum(self.observations.std(axis=0, dtype=np.float64), 1e-6)
+        step = np.median(np.linalg.norm(self.steps, axis=-1))
+        scaled = np.median(np.linalg.norm(self.steps / spread, axis=-1))
+        if step == 0:
+            raise DataError(f"{self.source}: more than half of the transitions do not move; nothing can be learned.")
+        return Statistics(tuple(spread.tolist()), float(step), float(scaled))
+
+    def split(self, held_out: float) -> tuple["Dataset", "Dataset"]:
+        """The first episodes, and a share of the last ones held out for validation."""
+        count = round(held_out * len(self.ends))
+        if not 0 < count < len(self.ends):
+            raise UsageError(f"holding out {held_out} of {len(self.ends)} episodes leaves one side empty.")
+        kept = len(self.ends) - count
+        cut = self.ends[kept - 1] + 1
+        return (
+            Dataset(self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source),
+            Dataset(self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, f"{self.source} (held out)"),
+        )
+
+
+def _numbers(array, field: str, source: str) -> np.ndarray:
+    array = np.asarray(array)
+    if array.dtype.kind not in "fiu":
+        raise DataError(f"{source}: {field} has type {array.dtype}; numbers are needed.")
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise DataError(f"{source}: {field} has shape {array.shape}; (rows, dimensions) is needed.")
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _check_lengths(observations: np.ndarray, actions: np.ndarray, terminals: np.ndarray, source: str) -> None:
+    if terminals.ndim != 1:
+        raise DataError(f"{source}: terminals has shape {terminals.shape}; one flag per row is needed.")
+    if not len(observations) == len(actions) == len(terminals):
+        raise DataError(
+            f"{source}: observations, actions and terminals have {len(observations)}, {len(actions)} and "
+            f"{len(terminals)} rows; they must be equally long."
+        )
+
+
+def _check_finite(array: np.ndarray, field: str, source: str) -> None:
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        row, column = bad[0]
+        raise DataError(f"{source}: {field} is {array[row, column]} at row {row}, dimension {column}; remove that episode.")
+
+
+def _check_range(actions: np.ndarray, source: str) -> None:
+    highest = np.abs(actions).max(initial=0.0)
+    if highest > 1 + 1e-5:
+        row, column = np.argwhere(np.abs(actions) == highest)[0]
+        raise DataError(
+            f"{source}: actions must lie in [-1, 1], but dimension {column} is {actions[row, column]:.4g} at row {row}; rescale them."
+        )
+
+
+def _check_episodes(ends: np.ndarray, rows: int, source: str) -> None:
+    if not len(ends) or ends[-1] != rows - 1:
+        raise DataError(f"{source}: the last row does not end an episode; the file may be cut short, or terminals wrong.")
+    lengths = np.diff(np.concatenate([[-1], ends]))
+    if lengths.min() < 2:
+        raise DataError(f"{source}: episode {int(lengths.argmin())} has one row; an episode needs at least two.")

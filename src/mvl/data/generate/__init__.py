@@ -1,0 +1,1 @@
+"""Makers of datasets, one file per environment family."""

@@ -1,0 +1,57 @@
+"""Names of OGBench tasks, and what they are made of."""
+
+from dataclasses import dataclass
+
+from mvl.errors import unknown
+
+_MAZES, _NAVIGATION, _PLAY = ("medium", "large", "giant", "teleport"), ("navigate", "stitch"), ("play", "noisy")
+
+# family: (variants, dataset types); `scene` has no variants.
+FAMILIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "pointmaze": (_MAZES, _NAVIGATION),
+    "antmaze": (_MAZES, (*_NAVIGATION, "explore")),
+    "humanoidmaze": (("medium", "large", "giant"), _NAVIGATION),
+    "antsoccer": (("arena", "medium"), _NAVIGATION),
+    "cube": (("single", "double", "triple", "quadruple"), _PLAY),
+    "scene": (("",), _PLAY),
+    "puzzle": (("3x3", "4x4", "4x5", "4x6"), _PLAY),
+}
+_ABSENT = {"antmaze-giant-explore-v0"}
+
+
+@dataclass(frozen=True)
+class TaskName:
+    """A task such as `pointmaze-medium-navigate-v0`."""
+
+    family: str
+    variant: str
+    kind: str
+    """How the data was collected: navigate, stitch, explore, play or noisy."""
+
+    def __str__(self) -> str:
+        return "-".join(filter(None, (self.family, self.variant, self.kind, "v0")))
+
+    @property
+    def environment(self) -> str:
+        """The gymnasium id of the task's environment."""
+        return "-".join(filter(None, (self.family, self.variant, "v0")))
+
+    @classmethod
+    def parse(cls, name: str) -> "TaskName":
+        """The task of that name; `-v0` may be left out."""
+        known = task_names()
+        full = name if name.endswith("-v0") else f"{name}-v0"
+        if full not in known:
+            raise unknown("task", name, known)
+        return known[full]
+
+
+def task_names() -> dict[str, TaskName]:
+    """Every state-based task of OGBench by name."""
+    tasks = [
+        TaskName(family, variant, kind)
+        for family, (variants, kinds) in FAMILIES.items()
+        for variant in variants
+        for kind in kinds
+    ]
+    return {str(task): task for task in tasks if str(task) not in _ABSENT}

@@ -1,0 +1,1 @@
+"""Readers of dataset files, one per layout."""

@@ -1,0 +1,66 @@
+"""OGBench's layout: one `.npz` with observations, actions and terminals, and a `-val.npz` beside it."""
+
+import os
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from mvl.data.dataset import Dataset
+from mvl.data.names import TaskName
+from mvl.errors import DataError
+
+FIELDS = ("observations", "actions", "terminals")
+
+
+def folders(given: Path | None = None) -> list[Path]:
+    """Where datasets are looked for, in order: the given folder alone, or OGBench's own and then ours."""
+    if given is not None:
+        return [given]
+    return [Path("~/.ogbench/data").expanduser(), default_folder()]
+
+
+def default_folder() -> Path:
+    """Where generated datasets go: `$MVL_DATA`, or `~/.mvl/data`."""
+    return Path(os.environ.get("MVL_DATA", "~/.mvl/data")).expanduser()
+
+
+def find(task: TaskName, folder: Path | None = None) -> Path:
+    """The training file of a task."""
+    looked = folders(folder)
+    for place in looked:
+        if (place / f"{task}.npz").exists():
+            return place / f"{task}.npz"
+    places = " and ".join(str(place) for place in looked)
+    offer = f"make it with: mvl data generate {task}" + (f" --data {folder}" if folder else "")
+    hint = offer if task.family == "pointmaze" else "download it with the ogbench package"
+    raise DataError(f"{task}.npz is not in {places}; {hint}")
+
+
+def load(path: Path) -> Dataset:
+    """One file, checked. Pickled arrays are never read."""
+    if not path.exists():
+        raise DataError(f"{path} does not exist.")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            missing = [field for field in FIELDS if field not in file]
+            if missing:
+                raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(file.files) or 'nothing'}.")
+            arrays = [file[field] for field in FIELDS]
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError) as error:
+        raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
+    return Dataset.from_arrays(*arrays, source=str(path))
+
+
+def load_pair(path: Path, held_out: float | None = None) -> tuple[Dataset, Dataset]:
+    """Training and validation data: from the two files, or from one with a share of its episodes held out."""
+    if held_out is not None:
+        return load(path).split(held_out)
+    validation = path.with_name(f"{path.stem}-val.npz")
+    if path.exists() and not validation.exists():
+        raise DataError(f"{validation} is missing beside {path.name}; put it there, or hold episodes out with --held-out 0.1")
+    train, held = load(path), load(validation)
+    if train.observations.shape[1:] != held.observations.shape[1:] or train.actions.shape[1:] != held.actions.shape[1:]:
+        raise DataError(f"{path} and {validation} differ in the dimensions of their observations or actions.")
+    return train, held

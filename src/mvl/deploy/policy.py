@@ -1,0 +1,53 @@
+"""A policy from a run folder: act(observation, goal)."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mvl.errors import UsageError
+from mvl.learn.learner import Learner, Parameters
+from mvl.runs.evaluation import restore
+from mvl.types import Shapes
+
+
+class LoadedPolicy:
+    """A trained policy; the same calls in the same order give the same actions."""
+
+    def __init__(self, learner: Learner, params: Parameters, seed: int = 0) -> None:
+        self.shapes: Shapes = learner.shapes
+        self._params, self._key = params, jax.random.key(seed)
+        self._act = jax.jit(learner.act)
+        self._values = jax.jit(learner.values)
+
+    def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
+        """An action in [-1, 1] for one observation and goal, or a row of actions for rows of them."""
+        observation, goal = self._checked(observation, goal)
+        self._key, key = jax.random.split(self._key)
+        return np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature)))
+
+    def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        """V(observation, goal): minus the discounted number of steps it takes."""
+        return np.asarray(self._values(self._params, *self._checked(observation, goal), self._key))
+
+    def _checked(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        pair = []
+        for name, array, size in (("observation", observation, self.shapes.observation), ("goal", goal, self.shapes.goal)):
+            array = np.asarray(array, np.float32)
+            if array.ndim == 0 or array.shape[-1] != size:
+                raise UsageError(f"{name} has shape {array.shape}; its last axis must have length {size}.")
+            if not np.isfinite(array).all():
+                raise UsageError(f"{name} has a value that is not finite.")
+            pair.append(array)
+        return pair[0], pair[1]
+
+
+def load_policy(run: Path | str, seed: int | None = None) -> LoadedPolicy:
+    """The policy of a run's last checkpoint; `seed` picks one of several trained together (the first if not given)."""
+    description, learner, state = restore(run)
+    chosen = description.seeds[0] if seed is None else seed
+    if chosen not in description.seeds:
+        raise UsageError(f"{run} has seeds {', '.join(map(str, description.seeds))}, not {chosen}.")
+    index = description.seeds.index(chosen)
+    return LoadedPolicy(learner, jax.tree.map(lambda leaf: leaf[index], state.params))

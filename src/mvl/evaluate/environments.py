@@ -1,0 +1,125 @@
+"""Environments in worker processes, stepped together. Nothing here needs JAX, so workers start quickly."""
+
+import multiprocessing
+import shutil
+import signal
+import tempfile
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mvl.errors import MvlError
+
+
+class Start(NamedTuple):
+    """Which episode to play: one of the environment's tasks (from 1), and the seed of all its randomness."""
+
+    task: int
+    seed: int
+
+
+class Slot:
+    """One environment; an episode in it depends on its start and the actions alone."""
+
+    def __init__(self, dataset_name: str) -> None:
+        import ogbench
+
+        self.env: Any = ogbench.make_env_and_datasets(dataset_name, env_only=True)
+
+    def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
+        self.seed, self.steps, self.done, self.success = start.seed, 0, False, False
+        np.random.seed(self.seed)  # OGBench draws from the global generator
+        self.env.action_space.seed(self.seed)
+        observation, info = self.env.reset(seed=self.seed, options={"task_id": start.task})
+        self.observation = observation
+        return observation, info["goal"]
+
+    def step(self, action: np.ndarray) -> np.ndarray:
+        """The next observation; the last one again once the episode is over."""
+        if self.done:
+            return self.observation
+        self.steps += 1
+        np.random.seed((self.seed + self.steps) % 2**32)
+        self.observation, _, terminated, truncated, info = self.env.step(action)
+        self.done, self.success = bool(terminated or truncated), bool(info["success"])
+        return self.observation
+
+
+def _serve(pipe: Connection, dataset_name: str, scratch: str) -> None:
+    """A worker: answers resets and steps for its share of the episodes until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    tempfile.tempdir = scratch
+    slots: list[Slot] = []
+    try:
+        while True:
+            request, payload = pipe.recv()
+            if request == "reset":
+                slots += [Slot(dataset_name) for _ in range(len(payload) - len(slots))]
+                active = slots[: len(payload)]
+                pipe.send([slot.reset(start) for slot, start in zip(active, payload, strict=True)])
+            else:
+                observations = [slot.step(action) for slot, action in zip(active, payload, strict=True)]
+                pipe.send((np.array(observations), [slot.done for slot in active], [slot.success for slot in active]))
+    except (EOFError, KeyboardInterrupt):
+        return
+    except Exception:
+        pipe.send(traceback.format_exc())
+
+
+class Environments:
+    """Environments of one task, shared out over processes. What happens in them does not depend on how many."""
+
+    def __init__(self, dataset_name: str, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.scratch = tempfile.mkdtemp(prefix="mvl-")  # environments leave model files behind
+        self.pipes: list[Connection] = []
+        self.processes = []
+        for _ in range(workers):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, dataset_name, self.scratch), daemon=True)
+            process.start()
+            theirs.close()
+            self.pipes.append(ours)
+            self.processes.append(process)
+
+    def reset(self, starts: list[Start]) -> tuple[np.ndarray, np.ndarray]:
+        """Begin these episodes: observations (episodes, d) and goals (episodes, k)."""
+        self.cuts = [len(starts) * index // len(self.pipes) for index in range(len(self.pipes) + 1)]
+        answers = self._ask("reset", [starts[a:b] for a, b in zip(self.cuts, self.cuts[1:], strict=False)])
+        pairs = [pair for answer in answers for pair in answer]
+        return np.array([pair[0] for pair in pairs], np.float32), np.array([pair[1] for pair in pairs], np.float32)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Observations, whether each episode is over, and whether its last step was a success."""
+        answers = self._ask("step", [actions[a:b] for a, b in zip(self.cuts, self.cuts[1:], strict=False)])
+        observations, done, success = zip(*[answer for answer in answers if len(answer[1])], strict=True)
+        return np.concatenate(observations).astype(np.float32), np.concatenate(done), np.concatenate(success)
+
+    def _ask(self, request: str, payloads: list[Any]) -> list[Any]:
+        for pipe, payload in zip(self.pipes, payloads, strict=True):
+            pipe.send((request, payload))
+        answers = []
+        for pipe in self.pipes:
+            try:
+                answer = pipe.recv()
+            except EOFError:
+                raise MvlError("an evaluation worker ended unexpectedly; is there enough memory?") from None
+            if isinstance(answer, str):
+                raise MvlError(f"an evaluation worker failed:\n{answer}")
+            answers.append(answer)
+        return answers
+
+    def close(self) -> None:
+        for pipe in self.pipes:
+            pipe.close()
+        for process in self.processes:
+            process.join(timeout=5)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def __enter__(self) -> "Environments":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,81 @@
+"""Play episodes of every task with one batched policy call per step, for all seeds at once."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from mvl.evaluate.environments import Environments, Start
+
+Act = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
+"""Observations (seeds, episodes, d), goals (seeds, episodes, k), episode numbers, time -> actions (seeds, episodes, a)."""
+
+TASKS = 5
+"""Every OGBench environment has five fixed tasks."""
+MOST_ENVIRONMENTS = 512
+"""Episodes beyond this many at once are played in a later round."""
+
+
+class Played(NamedTuple):
+    """Episodes of one evaluation."""
+
+    success: np.ndarray  # (seeds, tasks, episodes) bool: of the last step
+    lengths: np.ndarray  # (seeds, tasks, episodes) steps
+    paths: list[np.ndarray]
+    """Observations of each episode (length + 1, d), in the order seeds, tasks, episodes; empty unless recorded."""
+    goals: np.ndarray  # (seeds, tasks, episodes, k)
+
+    @property
+    def per_task(self) -> np.ndarray:
+        return self.success.mean(axis=2)  # (seeds, tasks)
+
+    @property
+    def overall(self) -> np.ndarray:
+        return self.per_task.mean(axis=1)  # (seeds,)
+
+
+def starts(episodes: int, seed: tuple[int, ...]) -> list[Start]:
+    """The episodes of an evaluation, tasks in order; every one has its own seed."""
+    state = np.random.SeedSequence(seed).generate_state(TASKS * episodes)
+    return [Start(1 + index // episodes, int(value)) for index, value in enumerate(state)]
+
+
+def play(
+    act: Act, environments: Environments, seeds: int, episodes: int, seed: tuple[int, ...], record: bool = False
+) -> Played:
+    """All tasks, `episodes` each, for every seed's policy; the same starts for all seeds."""
+    plan = starts(episodes, seed)
+    size = max(1, MOST_ENVIRONMENTS // seeds)
+    rounds = [
+        _play_round(act, environments, seeds, np.arange(first, min(first + size, len(plan))), plan, record)
+        for first in range(0, len(plan), size)
+    ]
+    shape = (seeds, TASKS, episodes)
+    success, lengths, goals = (np.concatenate([r[i] for r in rounds], axis=1) for i in range(3))
+    paths = [path for s in range(seeds) for r in rounds for path in r[3][s]] if record else []
+    return Played(success.reshape(shape), lengths.reshape(shape), paths, goals.reshape(*shape, -1))
+
+
+def _play_round(
+    act: Act, environments: Environments, seeds: int, numbers: np.ndarray, plan: list[Start], record: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[list[np.ndarray]]]:
+    """The episodes of these numbers, to their ends."""
+    flat = environments.reset([plan[number] for number in numbers] * seeds)
+    observations, goals = (array.reshape(seeds, len(numbers), -1) for array in flat)
+    done = success = np.zeros((seeds, len(numbers)), bool)
+    lengths = np.zeros((seeds, len(numbers)), int)
+    history = [observations]
+    while not done.all():
+        actions = act(observations, goals, numbers, len(history) - 1)
+        lengths += ~done
+        results = environments.step(actions.reshape(seeds * len(numbers), -1))
+        observations, done, success = (array.reshape(seeds, len(numbers), -1) for array in results)
+        done, success = done[..., 0], success[..., 0]
+        history.append(observations)
+    paths = _paths(np.stack(history), lengths) if record else []
+    return success, lengths, goals, paths
+
+
+def _paths(history: np.ndarray, lengths: np.ndarray) -> list[list[np.ndarray]]:
+    """Cut each episode's observations (time, seeds, episodes, d) at its own end."""
+    return [[history[: n + 1, s, e] for e, n in enumerate(row)] for s, row in enumerate(lengths)]

@@ -1,0 +1,49 @@
+"""Checkpoints: every array of the state by name in safetensors, a small JSON in its header, written atomically."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from mvl.data.files import atomic
+from mvl.errors import MvlError
+
+FORMAT = 1
+
+
+def _named(tree: Any) -> dict[str, Any]:
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}
+
+
+def save(path: Path, tree: Any, notes: dict[str, Any]) -> None:
+    """Write a tree of arrays, and notes that go with it."""
+    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in _named(tree).items()}
+    with atomic(path) as partial:
+        save_file(arrays, partial, {"mvl": json.dumps({"format": FORMAT, **notes})})
+
+
+def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
+    """The tree and the notes; names and shapes must be those of `like`."""
+    expected = _named(like)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            notes = json.loads((file.metadata() or {}).get("mvl", "{}"))
+            if notes.get("format") != FORMAT:
+                raise MvlError(f"{path}: written in checkpoint format {notes.get('format')}, this is {FORMAT}.")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (SafetensorError, OSError, json.JSONDecodeError) as error:
+        raise MvlError(f"{path}: not a readable checkpoint ({error}).") from None
+    if arrays.keys() != expected.keys():
+        odd = sorted(arrays.keys() ^ expected.keys())
+        raise MvlError(f"{path}: does not fit this recipe; {odd[0]} is only in one of them.")
+    for name, leaf in expected.items():
+        if arrays[name].shape != leaf.shape:
+            raise MvlError(f"{path}: {name} has shape {arrays[name].shape}, the recipe makes {leaf.shape}.")
+    ordered = [jnp.asarray(arrays[name]) for name in expected]
+    return jax.tree.unflatten(jax.tree.structure(like), ordered), notes

@@ -1,0 +1,146 @@
+"""A recipe as a learner: the sum of four losses, one optimizer step, a policy."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+from jax.lax import stop_gradient
+
+from mvl.data.goals import Rows, sample
+from mvl.recipes.recipe import Recipe
+from mvl.types import Batch, Field, HasField, Judge, Key, Loss, Metrics, Params, Shapes
+
+
+class Parameters(NamedTuple):
+    representation: Params
+    value: Params
+    policy: Params
+
+
+class Targets(NamedTuple):
+    """Slowly moving copies."""
+
+    representation: Params
+    value: Params
+
+
+class State(NamedTuple):
+    """All that changes while training; with the seed's key and the step it fixes everything that follows."""
+
+    params: Parameters
+    targets: Targets
+    optimizer: Any
+    seed: Array  # (): randomness of step t is a function of the seed and t alone
+    step: Array  # ()
+
+
+def combine(losses: dict[str, Loss]) -> Loss:
+    """The sum of the losses; metrics carry the name of their part."""
+    metrics = {f"{part}/loss": loss for part, (loss, _) in losses.items()}
+    for part, (_, found) in losses.items():
+        metrics |= {f"{part}/{name}": value for name, value in found.items()}
+    return sum((loss for loss, _ in losses.values()), jnp.zeros(())), metrics
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Pure functions made from a recipe (already fitted to the data) and the sizes of observations and actions."""
+
+    recipe: Recipe
+    shapes: Shapes
+    """Raw sizes; `goal` is that of an unrepresented goal."""
+
+    @property
+    def optimizer(self) -> optax.GradientTransformation:
+        return optax.adam(self.recipe.learning.learning_rate)
+
+    def init(self, seed: Array) -> State:
+        keys = jax.random.split(jax.random.key(seed), 3)
+        recipe = self.recipe
+        seen = self.shapes._replace(goal=recipe.representation.width(self.shapes.goal))
+        params = Parameters(
+            recipe.representation.init(keys[0], self.shapes),
+            recipe.value.init(keys[1], seen),
+            recipe.policy.init(keys[2], seen),
+        )
+        targets = jax.tree.map(jnp.copy, self.targets(params))
+        return State(params, targets, self.optimizer.init(params), jnp.copy(seed), jnp.zeros((), jnp.int32))
+
+    def targets(self, params: Parameters) -> Targets:
+        recipe = self.recipe
+        return Targets(recipe.representation.targets(params.representation), recipe.value.targets(params.value))
+
+    def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key) -> Loss:
+        """Representation + value + regularizer + policy; every stop-gradient between parts is written here."""
+        recipe = self.recipe
+        rep_key, see_key, geometry_key, act_see_key, act_key = jax.random.split(key, 5)
+        constant = stop_gradient(params)
+        rep = params.representation if recipe.representation.shaped_by_value else constant.representation
+
+        def encode(states: Array) -> Array:
+            return recipe.representation.encode(rep, states, batch.value_goals.states, see_key)
+
+        def encode_for_actor(states: Array) -> Array:
+            return recipe.representation.encode(constant.representation, states, batch.actor_goals.states, act_see_key)
+
+        losses = {
+            "representation": recipe.representation.loss(params.representation, targets.representation, batch, rep_key),
+            "value": recipe.value.loss(params.value, targets.value, batch, encode),
+            "policy": recipe.policy.loss(params.policy, self.judge(constant), batch, encode_for_actor, act_key),
+        }
+        if "field" in recipe.value.offers:
+            field = self.field(params._replace(representation=rep), batch, see_key)
+            losses["regularizer"] = recipe.regularizer(field, geometry_key)
+        return combine(losses)
+
+    def field(self, params: Parameters, batch: Batch, key: Key) -> Field:
+        """The value surface over observations; the goal is encoded anew at every point it is asked about."""
+        value = cast(HasField, self.recipe.value)
+
+        def at(points: Array, goals: Array) -> Array:
+            seen = self.recipe.representation.encode(params.representation, points, goals, key)
+            return value.at(params.value, points, seen)
+
+        return Field(at, batch.observations, batch.value_goals.states)
+
+    def judge(self, params: Parameters) -> Judge:
+        value: Any = self.recipe.value
+        offered = {
+            name: (lambda *args, method=name: getattr(value, method)(params.value, *args)) if name in value.offers else None
+            for name in Judge._fields
+        }
+        return Judge(**offered)
+
+    def sample(self, data: Rows, key: Key) -> Batch:
+        learning = self.recipe.learning
+        return sample(
+            key, data, learning.batch_size, learning.value_goals, learning.actor_goals, learning.discount
+        )
+
+    def step(self, state: State, data: Rows) -> tuple[State, Metrics]:
+        """One batch, one Adam step; the copies move towards the parameters from before the step (as OGBench)."""
+        sample_key, loss_key = jax.random.split(jax.random.fold_in(jax.random.key(state.seed), state.step))
+        batch = self.sample(data, sample_key)
+        grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key)
+        updates, optimizer = self.optimizer.update(grads, state.optimizer)
+        rate = self.recipe.learning.target_rate
+        moved = optax.incremental_update(self.targets(state.params), state.targets, rate)
+        params = cast(Parameters, optax.apply_updates(state.params, updates))
+        return State(params, cast(Targets, moved), optimizer, state.seed, state.step + 1), metrics
+
+    def steps(self, state: State, data: Rows, count: int) -> tuple[State, Metrics]:
+        """Many steps in one call; metrics of every step, stacked."""
+        return jax.lax.scan(lambda state, _: self.step(state, data), state, None, length=count)
+
+    def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        see_key, act_key = jax.random.split(key)
+        seen = self.recipe.representation.encode(params.representation, states, goals, see_key)
+        return self.recipe.policy.act(params.policy, states, seen, act_key, temperature)
+
+    def values(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
+        """V(s, g), heads averaged: what a picture of the value surface shows."""
+        seen = self.recipe.representation.encode(params.representation, states, goals, key)
+        return cast(HasField, self.recipe.value).at(params.value, states, seen).mean(axis=0)

@@ -1,0 +1,20 @@
+"""The distributions policies need, as functions of their parameters."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.types import Key
+
+
+def unit_normal_log_prob(mean: Array, actions: Array) -> Array:
+    """log N(actions; mean, I), summed over the last axis."""
+    size = actions.shape[-1]
+    return -0.5 * jnp.square(actions - mean).sum(-1) - 0.5 * size * math.log(2 * math.pi)
+
+
+def sample_unit_normal(key: Key, mean: Array, temperature: Array) -> Array:
+    """A draw whose standard deviation is the temperature; at 0, the mean."""
+    return mean + temperature * jax.random.normal(key, mean.shape)

@@ -1,0 +1,91 @@
+"""Multi-layer perceptrons as pure functions: parameters carry all sizes, so applying one needs nothing else."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.types import Key
+
+glorot = jax.nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")
+small = jax.nn.initializers.variance_scaling(0.01, "fan_avg", "uniform")
+
+
+class Dense(NamedTuple):
+    kernel: Array  # (inputs, outputs)
+    bias: Array  # (outputs,)
+
+
+class Norm(NamedTuple):
+    scale: Array  # (width,)
+    shift: Array  # (width,)
+
+
+class MLP(NamedTuple):
+    hidden: tuple[Dense, ...]
+    norms: tuple[Norm, ...]
+    """One per hidden layer, or empty: no normalization."""
+    output: Dense
+
+
+def init_dense(key: Key, inputs: int, outputs: int, initializer=glorot) -> Dense:
+    return Dense(initializer(key, (inputs, outputs)), jnp.zeros(outputs))
+
+
+def init_mlp(key: Key, inputs: int, widths: tuple[int, ...], outputs: int, *, norm: bool, final=glorot) -> MLP:
+    sizes = (inputs, *widths, outputs)
+    keys = jax.random.split(key, len(sizes) - 1)
+    layers = [
+        init_dense(k, a, b, final if last else glorot)
+        for k, a, b, last in zip(keys, sizes[:-1], sizes[1:], [False] * len(widths) + [True], strict=True)
+    ]
+    norms = tuple(Norm(jnp.ones(width), jnp.zeros(width)) for width in widths) if norm else ()
+    return MLP(tuple(layers[:-1]), norms, layers[-1])
+
+
+def layer_norm(norm: Norm, x: Array) -> Array:
+    centered = x - x.mean(-1, keepdims=True)
+    variance = jnp.square(centered).mean(-1, keepdims=True)
+    return centered * jax.lax.rsqrt(variance + 1e-6) * norm.scale + norm.shift
+
+
+def dense(layer: Dense, *inputs: Array) -> Array:
+    """The layer on the concatenated inputs.
+
+    Each input meets its own rows of the kernel and the products are added, so an input shared by many
+    others (one goal for all neighbors of a state) is multiplied once and broadcast.
+    """
+    start, total = 0, layer.bias
+    for x in inputs:
+        total = total + x @ layer.kernel[start : start + x.shape[-1]]
+        start += x.shape[-1]
+    if start != layer.kernel.shape[0]:
+        raise ValueError(f"layer takes {layer.kernel.shape[0]} inputs, was given {start}")
+    return total
+
+
+def trunk(mlp: MLP, *inputs: Array) -> Array:
+    """The hidden layers: Dense, GELU, then LayerNorm where there is one (in that order, as OGBench)."""
+    for index, layer in enumerate(mlp.hidden):
+        x = jax.nn.gelu(dense(layer, *inputs), approximate=True)
+        inputs = (layer_norm(mlp.norms[index], x) if mlp.norms else x,)
+    return inputs[0]
+
+
+def apply_mlp(mlp: MLP, *inputs: Array) -> Array:
+    return dense(mlp.output, trunk(mlp, *inputs))
+
+
+def init_ensemble(key: Key, heads: int, *args, **kwargs) -> MLP:
+    """Independent parameter sets along a leading axis."""
+    return jax.vmap(lambda k: init_mlp(k, *args, **kwargs))(jax.random.split(key, heads))
+
+
+def apply_ensemble(mlp: MLP, *inputs: Array) -> Array:
+    """All heads on the same inputs: (heads, ..., outputs).
+
+    Written out head by head: who looks at one head alone (a gradient) then pays for that one only.
+    """
+    heads = mlp.output.bias.shape[0]
+    return jnp.stack([apply_mlp(jax.tree.map(lambda leaf, e=e: leaf[e], mlp), *inputs) for e in range(heads)])

@@ -1,0 +1,40 @@
+"""Advantage-weighted regression: imitate the data, good actions more."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.nets.distributions import sample_unit_normal, unit_normal_log_prob
+from mvl.nets.mlp import apply_mlp, init_mlp, small
+from mvl.types import Batch, Encode, Judge, Key, Loss, Params, Shapes
+
+
+@dataclass(frozen=True)
+class AdvantageWeighted:
+    """-mean min(exp(alpha A), 100) log pi(a | s, z), pi a normal with unit variance."""
+
+    alpha: float = 10.0
+    """Inverse temperature: how sharply good actions are preferred."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of the policy."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"advantage"})
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        inputs = shapes.observation + shapes.goal
+        return init_mlp(key, inputs, self.widths, shapes.action, norm=False, final=small)
+
+    def loss(self, params: Params, judge: Judge, batch: Batch, encode: Encode, key: Key) -> Loss:
+        assert judge.advantage is not None, "the recipe checks that the value offers an advantage"
+        advantage = judge.advantage(batch, encode)
+        weight = jnp.minimum(jnp.exp(self.alpha * advantage), 100.0)
+        mean = apply_mlp(params, batch.observations, encode(batch.observations))
+        log_prob = unit_normal_log_prob(mean, batch.actions)
+        error = jnp.square(mean - batch.actions).mean()
+        return -(weight * log_prob).mean(), {"weight": weight.mean(), "error": error}
+
+    def act(self, params: Params, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        """A draw at the given temperature, kept inside the action range; at 0 the mean."""
+        return jnp.clip(sample_unit_normal(key, apply_mlp(params, states, goals), temperature), -1, 1)

@@ -1,0 +1,1 @@
+"""Which parts make a method, and with which settings: tables, not code."""

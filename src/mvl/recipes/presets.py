@@ -1,0 +1,76 @@
+"""Sizes: the paper's, and one for a laptop's CPU."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from mvl.data.names import TaskName
+from mvl.errors import UsageError, unknown
+from mvl.recipes.families import RECIPES
+from mvl.recipes.recipe import Learning, Recipe, make_part
+from mvl.recipes.tasks import learning_settings
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long to train and what happens on the way."""
+
+    steps: int = 1_000_000
+    """Gradient steps."""
+    eval_every: int = 100_000
+    """Steps between evaluations."""
+    eval_episodes: int = 50
+    """Episodes for each of the five tasks."""
+    eval_temperature: float = 0.0
+    """Randomness of the policy when evaluated; 0 takes the mean action."""
+    log_every: int = 5_000
+    """Steps between rows of metrics."""
+    save_every: int = 20_000
+    """Steps between checkpoints."""
+    steps_per_dispatch: int = 100
+    """Steps compiled into one call; every other interval is a multiple of it."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "eval_every", "log_every", "save_every"):
+            value = getattr(self, name)
+            if value <= 0 or value % self.steps_per_dispatch:
+                raise UsageError(f"{name} must be a positive multiple of {self.steps_per_dispatch} (steps_per_dispatch), not {value}.")
+
+
+@dataclass(frozen=True)
+class Preset:
+    widths: tuple[int, ...]
+    batch_size: int
+    schedule: Schedule
+    parts: dict[str, dict[str, Any]]
+    """Settings of single parts, by the part's name."""
+
+
+PRESETS = {
+    "paper": Preset((512, 512, 512), 1024, Schedule(), {}),
+    "cpu": Preset(
+        (128, 128, 128),
+        256,
+        Schedule(steps=50_000, eval_every=5_000, eval_episodes=20, log_every=1_000, save_every=5_000),
+        {"mollified": {"fraction": 0.25}},
+    ),
+}
+
+
+def named_recipe(
+    name: str, preset: str, task: TaskName | None = None, parts: dict[str, str] | None = None
+) -> tuple[Recipe, Schedule]:
+    """The recipe of that name at a preset's size, with the task's settings; `parts` swaps single axes by name."""
+    if name not in RECIPES:
+        raise unknown("recipe", name, RECIPES)
+    if preset not in PRESETS:
+        raise unknown("preset", preset, PRESETS)
+    size = PRESETS[preset]
+    chosen = {**RECIPES[name]._asdict(), **(parts or {})}
+    made = {axis: _sized(make_part(axis, part, **size.parts.get(part, {})), size) for axis, part in chosen.items()}
+    learning = replace(Learning(), batch_size=size.batch_size, **(learning_settings(task) if task else {}))
+    return Recipe(**made, learning=learning), size.schedule
+
+
+def _sized(part: Any, size: Preset) -> Any:
+    has_widths = any(f.name == "widths" for f in fields(part))
+    return replace(part, widths=size.widths) if has_widths else part

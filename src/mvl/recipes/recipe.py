@@ -1,0 +1,87 @@
+"""A recipe: four parts and how they are trained. One that cannot work fails when it is built."""
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from mvl import registry
+from mvl.data.goals import Stream
+from mvl.errors import UsageError, unknown
+from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Value
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How the parts are trained together: one Adam over the sum of their losses."""
+
+    batch_size: int = 1024
+    """Transitions per step."""
+    learning_rate: float = 3e-4
+    """Adam's step size."""
+    discount: float = 0.99
+    """Worth of a reward one step later; also sets how far ahead geometric goals lie."""
+    target_rate: float = 0.005
+    """How far the slowly moving copies go towards the parameters each step."""
+    value_goals: Stream = Stream()
+    """Goals the value is trained on."""
+    actor_goals: Stream = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=False)
+    """Goals the policy is trained on."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A learner as four independent choices."""
+
+    representation: Representation
+    regularizer: Regularizer
+    value: Value
+    policy: Policy
+    learning: Learning = field(default_factory=Learning)
+
+    def __post_init__(self) -> None:
+        if missing := self.policy.needs - self.value.offers:
+            raise UsageError(self._misfit("policy", self.policy, missing))
+        if "field" not in self.value.offers and registry.name_of("regularizer", self.regularizer) != "none":
+            raise UsageError(self._misfit("regularizer", self.regularizer, {"field"}))
+
+    def _misfit(self, axis: str, part: object, missing: set[str] | frozenset[str]) -> str:
+        able = [name for name in registry.names("value") if missing <= registry.part_class("value", name).offers]
+        return (
+            f"{axis} {registry.name_of(axis, part)} needs a value with {' and '.join(sorted(missing))}, which "
+            f"{registry.name_of('value', self.value)} has not; values that do: {', '.join(able) or 'none'}."
+        )
+
+    def fit(self, statistics: Statistics) -> "Recipe":
+        """The same recipe with settings that come from the data filled in."""
+        if isinstance(self.regularizer, FitsData):
+            return replace(self, regularizer=self.regularizer.fit(statistics))
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        parts = {axis: _part_to_json(axis, getattr(self, axis)) for axis in registry.AXES}
+        return {**parts, "learning": asdict(self.learning)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Recipe":
+        parts = {axis: _part_from_json(axis, data[axis]) for axis in registry.AXES}
+        learning = dict(data["learning"])
+        streams = {name: Stream(**learning.pop(name)) for name in ("value_goals", "actor_goals")}
+        return cls(**parts, learning=Learning(**learning, **streams))
+
+
+def make_part(axis: str, name: str, **settings: Any) -> Any:
+    """A part by name, its settings checked."""
+    part = registry.part_class(axis, name)
+    known = {f.name for f in fields(part)}
+    for setting in settings:
+        if setting not in known:
+            raise unknown(f"setting of {axis} {name}", setting, known)
+    return part(**settings)
+
+
+def _part_to_json(axis: str, part: Any) -> dict[str, Any]:
+    return {"name": registry.name_of(axis, part), **asdict(part)}
+
+
+def _part_from_json(axis: str, data: dict[str, Any]) -> Any:
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key != "name"}
+    return make_part(axis, data["name"], **settings)

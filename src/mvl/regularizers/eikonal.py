@@ -1,0 +1,30 @@
+"""The Eikonal rival: the value's slope is forced to one everywhere."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.types import Field, Key, Loss
+
+
+@dataclass(frozen=True)
+class Eikonal:
+    """Mean of (S |dV/ds| - 1)^2, heads summed (Giammarino et al.), with constant speed S."""
+
+    weight: float = 1.0
+    """Factor on the penalty."""
+    speed: float = 1.0
+    """S, distance covered per unit of cost."""
+
+    def __call__(self, field: Field, key: Key) -> Loss:
+        heads = jax.eval_shape(field.at, field.points, field.goals).shape[0]
+        slopes = jnp.stack([self.slope(field, head) for head in range(heads)])  # (heads, batch, d)
+        length = jnp.linalg.norm(slopes + 1e-8, axis=-1)  # the shift keeps the norm differentiable at zero
+        penalty = jnp.square(self.speed * length - 1.0).mean(axis=1).sum()
+        return self.weight * penalty, {"penalty": penalty, "slope": length.mean()}
+
+    def slope(self, field: Field, head: int) -> Array:
+        """dV/ds at every point at once: a value depends on its own point alone, so the gradient of their sum is all of them."""
+        return jax.grad(lambda points: field.at(points, field.goals)[head].sum())(field.points)

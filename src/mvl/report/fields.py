@@ -1,0 +1,104 @@
+"""Pictures of value surfaces over mazes: contours, walls, goals and the paths a policy takes."""
+
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from matplotlib.figure import Figure
+
+from mvl.data.files import atomic
+from mvl.data.generate.run import scratch_folder
+from mvl.errors import UsageError
+from mvl.evaluate.rollout import TASKS, Played
+from mvl.learn.learner import Learner, Parameters
+from mvl.runs.evaluation import evaluate, restore
+
+CELLS = 12
+"""Grid points per maze cell and axis."""
+
+
+class Maze(NamedTuple):
+    """Where a maze's cells lie."""
+
+    walls: np.ndarray  # (rows, columns) 1 where a wall stands
+    unit: float
+    origin: tuple[float, float]
+    """Center of cell (0, 0)."""
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        left, bottom = self.origin[0] - self.unit / 2, self.origin[1] - self.unit / 2
+        return left, left + self.unit * self.walls.shape[1], bottom, bottom + self.unit * self.walls.shape[0]
+
+    def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Coordinates along both axes, and where a point is free."""
+        left, right, bottom, top = self.extent
+        rows, columns = self.walls.shape
+        x = left + (np.arange(columns * CELLS) + 0.5) * self.unit / CELLS
+        y = bottom + (np.arange(rows * CELLS) + 0.5) * self.unit / CELLS
+        return x, y, np.kron(self.walls, np.ones((CELLS, CELLS))) == 0
+
+
+def maze_of(task: str) -> Maze | None:
+    """The maze of a task, or nothing when it has none."""
+    import ogbench
+
+    with scratch_folder() as scratch:
+        before, tempfile.tempdir = tempfile.tempdir, scratch
+        try:
+            env: Any = ogbench.make_env_and_datasets(task, env_only=True).unwrapped
+        finally:
+            tempfile.tempdir = before
+    if not hasattr(env, "maze_map"):
+        return None
+    x, y = env.ij_to_xy((0, 0))
+    return Maze(np.asarray(env.maze_map), float(env._maze_unit), (float(x), float(y)))
+
+
+def values_on_grid(learner: Learner, params: Parameters, maze: Maze, like: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """V over the free part of the maze; other dimensions of the state as in `like`, walls are NaN."""
+    x, y, free = maze.grid()
+    points = np.tile(like, (free.size, 1))
+    points[:, 0], points[:, 1] = np.tile(x, len(y)), np.repeat(y, len(x))
+    goals = np.broadcast_to(goal, (free.size, len(goal)))
+    values = jax.jit(learner.values)(params, points, goals, jax.random.key(0))
+    return np.where(free, np.asarray(values).reshape(free.shape), np.nan)
+
+
+def picture(run: Path | str, to: Path, episodes: int = 4) -> Played:
+    """Value contours for the five tasks' goals with a few played episodes over them, of the run's first seed."""
+    description, learner, state = restore(run)
+    maze = maze_of(description.task) if description.simulated else None
+    if maze is None:
+        raise UsageError(f"{description.task} has no maze to draw.")
+    played = evaluate(run, episodes=episodes, record=True)
+    params = jax.tree.map(lambda leaf: leaf[0], state.params)
+    figure = Figure(figsize=(3.1 * TASKS, 3.6), layout="constrained")
+    axes = figure.subplots(1, TASKS)
+    for task, ax in enumerate(axes):
+        paths = played.paths[task * episodes : (task + 1) * episodes]
+        values = values_on_grid(learner, params, maze, paths[0][0], played.goals[0, task, 0])
+        _panel(ax, maze, values, paths, played.goals[0, task])
+        ax.set_title(f"task {task + 1}: {played.success[0, task].sum()} of {episodes} reached", fontsize=10)
+    figure.suptitle(f"V(s, goal), {description.task}, {description.recipe_name}, {int(state.step[0])} steps", fontsize=11)
+    with atomic(to) as partial:
+        figure.savefig(partial, dpi=110)
+    return played
+
+
+def _panel(ax: Any, maze: Maze, values: np.ndarray, paths: list[np.ndarray], goals: np.ndarray) -> None:
+    x, y, _ = maze.grid()
+    levels = np.linspace(np.nanmin(values), np.nanmax(values), 21)
+    ax.contourf(x, y, values, levels=levels, cmap="viridis")
+    ax.contour(x, y, values, levels=levels, colors="white", linewidths=0.3, alpha=0.6)
+    ax.imshow(
+        np.where(maze.walls, 0.25, np.nan), extent=maze.extent, origin="lower", cmap="gray", vmin=0, vmax=1, interpolation="nearest"
+    )
+    for path in paths:
+        ax.plot(path[:, 0], path[:, 1], color="white", linewidth=2.2)
+        ax.plot(path[:, 0], path[:, 1], color="#d55e00", linewidth=1.2)
+        ax.plot(*path[0, :2], "o", color="white", markeredgecolor="black", markersize=5)
+    ax.plot(goals[:, 0], goals[:, 1], "*", color="#f0e442", markeredgecolor="black", markersize=11, linestyle="none")
+    ax.set(xticks=[], yticks=[], aspect="equal", xlim=maze.extent[:2], ylim=maze.extent[2:])

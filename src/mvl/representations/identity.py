@@ -1,0 +1,31 @@
+"""The goal as it is."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.types import Batch, Key, Loss, Params, Shapes
+
+
+@dataclass(frozen=True)
+class Identity:
+    """z = g: values and policies are told the raw goal (the paper's ORIG)."""
+
+    shaped_by_value: ClassVar[bool] = False
+
+    def width(self, goal: int) -> int:
+        return goal
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        return ()
+
+    def targets(self, params: Params) -> Params:
+        return ()
+
+    def encode(self, params: Params, states: Array, goals: Array, key: Key) -> Array:
+        return goals
+
+    def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
+        return jnp.zeros(()), {}

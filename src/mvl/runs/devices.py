@@ -1,0 +1,57 @@
+"""What this machine has: devices, versions, where data lies, whether it can render."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from mvl.data.sources.npz import folders
+from mvl.runs.evaluation import cores
+from mvl.runs.folder import git_state, versions
+
+_PROBE = (
+    "import mujoco; m = mujoco.MjModel.from_xml_string('<mujoco><worldbody><light/><geom size=\"1\"/></worldbody></mujoco>');"
+    "d = mujoco.MjData(m); mujoco.mj_forward(m, d); r = mujoco.Renderer(m, 16, 16); r.update_scene(d); assert r.render().any()"
+)
+
+
+def report() -> str:
+    import jax
+
+    lines = ["versions"]
+    lines += [f"  {name:<26}{value}" for name, value in versions().items()]
+    state = git_state()
+    lines += [f"  {'source':<26}{state['commit'][:12]}{' with changes' if state['changed'] else ''}"] if state else []
+    lines += ["devices", f"  cores                     {cores()}"]
+    lines += [f"  {device.platform:<26}{device.device_kind}" for device in jax.devices()]
+    lines += ["datasets"]
+    for folder in folders():
+        files = sorted(folder.glob("*.npz")) if folder.is_dir() else []
+        lines.append(f"  {folder}: {len(files)} files" if files else f"  {folder}: none")
+    lines += [f"  {shutil.disk_usage(_existing(folders()[-1])).free / 1e9:.0f} GB free there"]
+    return "\n".join([*lines, "rendering (needed for videos only)", *[f"  {line}" for line in rendering()]])
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() else _existing(path.parent)
+
+
+def rendering() -> list[str]:
+    """Try each of MuJoCo's back ends in a process of its own: a failing one may end the process."""
+    chosen = os.environ.get("MUJOCO_GL")
+    lines = [f"MUJOCO_GL is {chosen!r}" if chosen else "MUJOCO_GL is not set"]
+    for backend in ("egl", "osmesa", "glfw"):
+        lines.append(f"{backend:<8}{'works' if _renders(backend) else 'does not work'}")
+    if all(line.endswith("not work") for line in lines[1:]):
+        lines.append("install libegl1 and libgl1-mesa-dri (or libosmesa6), then set MUJOCO_GL=egl (or osmesa)")
+    return lines
+
+
+def _renders(backend: str) -> bool:
+    environment = {**os.environ, "MUJOCO_GL": backend}
+    try:
+        done = subprocess.run([sys.executable, "-c", _PROBE], env=environment, capture_output=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0

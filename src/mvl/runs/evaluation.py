@@ -1,0 +1,107 @@
+"""Evaluate trained policies: during training, and later from a run folder."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mvl.errors import UsageError
+from mvl.evaluate.environments import Environments
+from mvl.evaluate.rollout import Act, Played, play
+from mvl.learn.checkpoint import load
+from mvl.learn.learner import Learner, Parameters, State
+from mvl.learn.loop import initial_state, over_seeds
+from mvl.runs.folder import Description, RunFolder
+
+LAST = 3
+"""The reported success is the mean over this many last evaluations (the paper's protocol)."""
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def batched_act(learner: Learner, seeds: int, temperature: float):
+    """One compiled call for all seeds and episodes: (params, observations, goals, episode numbers, time) -> actions.
+
+    Every episode has its own random key, made from its number and the time, so a policy that draws at random
+    gives the same episode in any company.
+    """
+
+    def one(params: Parameters, state, goal, number, time):
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(0), number), time)
+        return learner.act(params, state, goal, key, jnp.asarray(temperature))
+
+    def batch(params: Parameters, states, goals, numbers, time):
+        return jax.vmap(one, in_axes=(None, 0, 0, 0, None))(params, states, goals, numbers, time)
+
+    return jax.jit(over_seeds(batch, seeds, shared=2))
+
+
+def as_act(compiled, params: Parameters) -> Act:
+    def act(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+        return np.asarray(compiled(params, observations, goals, numbers, time))
+
+    return act
+
+
+def rows(played: Played, seeds: list[int], step: int) -> list[dict[str, Any]]:
+    """One row of evaluations.jsonl per seed."""
+    return [
+        {
+            "step": step,
+            "seed": seed,
+            "episodes": played.success.shape[2],
+            "overall": round(float(played.overall[i]), 6),
+            "tasks": [round(float(value), 6) for value in played.per_task[i]],
+            "mean_length": round(float(played.lengths[i].mean()), 3),
+        }
+        for i, seed in enumerate(seeds)
+    ]
+
+
+def reported(evaluations: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Per seed, the mean of the last evaluations: overall and per task."""
+    result = {}
+    for seed in sorted({row["seed"] for row in evaluations}):
+        last = [row for row in evaluations if row["seed"] == seed][-LAST:]
+        result[seed] = {
+            "overall": float(np.mean([row["overall"] for row in last])),
+            "tasks": np.mean([row["tasks"] for row in last], axis=0).tolist(),
+            "steps": [row["step"] for row in last],
+        }
+    return result
+
+
+def restore(path: Path | str) -> tuple[Description, Learner, State]:
+    """The learner and the last checkpoint of a run, from its folder alone."""
+    folder, description = RunFolder.open(Path(path))
+    if not folder.checkpoint_file.exists():
+        raise UsageError(f"{path} has no checkpoint yet; train it with: mvl train --resume {path}")
+    learner = Learner(description.fitted, description.shapes)
+    like = jax.eval_shape(lambda: initial_state(learner, description.seeds))
+    state, _ = load(folder.checkpoint_file, like)
+    return description, learner, state
+
+
+def evaluate(
+    run: Path | str,
+    *,
+    episodes: int = 50,
+    temperature: float | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    record: bool = False,
+) -> Played:
+    """Play `episodes` of each of the five tasks with a run's last checkpoint, all its seeds."""
+    description, learner, state = restore(run)
+    if not description.simulated:
+        raise UsageError(f"{run} was trained on {description.task}, which has no environment to play in.")
+    heat = description.schedule.eval_temperature if temperature is None else temperature
+    seeds = len(description.seeds)
+    act = as_act(batched_act(learner, seeds, heat), state.params)
+    with Environments(description.task, workers or cores()) as environments:
+        return play(act, environments, seeds, episodes, (seed, int(state.step[0]), 1), record)

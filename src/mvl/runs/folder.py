@@ -1,0 +1,132 @@
+"""A run folder: everything needed to understand, continue or use a run, in plain files."""
+
+import fcntl
+import json
+import platform
+import subprocess
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from mvl.data.files import atomic
+from mvl.errors import MvlError
+from mvl.recipes.presets import Schedule
+from mvl.recipes.recipe import Recipe
+from mvl.types import Shapes
+
+FORMAT = 1
+PACKAGES = ("mollified-value-learning", "jax", "jaxlib", "optax", "numpy", "ogbench", "mujoco", "gymnasium")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a run is; with the dataset it fixes every number the run produces."""
+
+    task: str
+    """An OGBench task, or the path of a data file."""
+    simulated: bool
+    """Whether the task has an environment to be evaluated in."""
+    recipe_name: str
+    recipe: Recipe
+    """As asked for."""
+    fitted: Recipe
+    """With the settings that come from the data filled in."""
+    schedule: Schedule
+    seeds: list[int]
+    shapes: Shapes
+    data: dict[str, Any]
+    """Path, SHA-256, and the share of episodes held out (none: a file of its own)."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **{name: getattr(self, name) for name in ("task", "simulated", "recipe_name", "seeds", "data")},
+            "recipe": self.recipe.to_json(),
+            "fitted": self.fitted.to_json(),
+            "schedule": asdict(self.schedule),
+            "shapes": self.shapes._asdict(),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Description":
+        return cls(
+            **{name: data[name] for name in ("task", "simulated", "recipe_name", "seeds", "data")},
+            recipe=Recipe.from_json(data["recipe"]),
+            fitted=Recipe.from_json(data["fitted"]),
+            schedule=Schedule(**data["schedule"]),
+            shapes=Shapes(**data["shapes"]),
+        )
+
+
+class RunFolder:
+    """The files of a run. Only one process at a time may write to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.description_file = path / "run.json"
+        self.checkpoint_file = path / "checkpoint.safetensors"
+        self.metrics_file = path / "metrics.jsonl"
+        self.evaluations_file = path / "evaluations.jsonl"
+        self.timing_file = path / "timing.jsonl"
+
+    @classmethod
+    def create(cls, path: Path, description: Description) -> "RunFolder":
+        """A new folder; one that holds anything is refused."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            hint = f"continue it with: mvl train --resume {path}" if (path / "run.json").exists() else "choose another"
+            raise MvlError(f"{path} exists already and is not empty; {hint}")
+        path.mkdir(parents=True, exist_ok=True)
+        folder = cls(path)
+        folder.lock()
+        folder.describe(description)
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> tuple["RunFolder", Description]:
+        """An existing run, for reading."""
+        folder = cls(path)
+        if not folder.description_file.exists():
+            raise MvlError(f"{path} is not a run folder: it has no run.json.")
+        try:
+            data = json.loads(folder.description_file.read_text())
+            return folder, Description.from_json(data)
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise MvlError(f"{folder.description_file}: cannot be read ({error!r}).") from None
+
+    def describe(self, description: Description) -> None:
+        """Write run.json."""
+        surroundings = {"format": FORMAT, "versions": versions(), "git": git_state()}
+        with atomic(self.description_file) as partial:
+            partial.write_text(json.dumps({**description.to_json(), **surroundings}, indent=2) + "\n")
+
+    def lock(self) -> None:
+        """Claim the folder until this process ends."""
+        self._lock = open(self.path / ".lock", "w")  # noqa: SIM115 (held as long as the process lives)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise MvlError(f"{self.path} is in use by another process; wait for it, or choose another folder.") from None
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def git_state() -> dict[str, Any] | None:
+    """Commit of the source tree the package runs from and whether it has changes; nothing when installed from a wheel."""
+    here = Path(__file__).parent
+
+    def git(*args: str) -> str:
+        done = subprocess.run(["git", *args], cwd=here, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", __file__)
+        return {"commit": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None

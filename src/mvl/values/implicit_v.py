@@ -1,0 +1,56 @@
+"""Goal-conditioned implicit V-learning: the value of GCIVL and HIQL."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+from jax.lax import stop_gradient
+
+from mvl.nets.mlp import apply_ensemble, init_ensemble
+from mvl.types import Batch, Encode, Key, Loss, Params, Shapes
+
+
+@dataclass(frozen=True)
+class ImplicitV:
+    """Expectile regression of V(s, z) on r + discount * V'(s', z), two heads, no action critic.
+
+    With V' the slowly moving copy, q_e = r + discount * m * V'_e(s', z), and
+    A = min_e q_e - mean_e V'_e(s, z), the loss is sum_e mean |kappa - 1[A < 0]| (q_e - V_e(s, z))^2.
+    The weight looks at the copies and at the smaller head; each head regresses on its own copy.
+    """
+
+    expectile: float = 0.9
+    """kappa: how much more an under-estimate weighs (0.9 for GCIVL, 0.7 for HIQL)."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of each head."""
+
+    offers: ClassVar[frozenset[str]] = frozenset({"field", "advantage"})
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        return init_ensemble(key, 2, shapes.observation + shapes.goal, self.widths, 1, norm=True)
+
+    def targets(self, params: Params) -> Params:
+        return params
+
+    def at(self, params: Params, states: Array, goals: Array) -> Array:
+        return apply_ensemble(params, states, goals)[..., 0]
+
+    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
+        goals, next_goals = encode(batch.observations), encode(batch.next_observations)
+        _, rewards, masks = batch.value_goals
+        next_values = self.at(targets, batch.next_observations, stop_gradient(next_goals))
+        backup = rewards + batch.discount * masks * next_values  # (heads, batch)
+        baseline = self.at(targets, batch.observations, stop_gradient(goals)).mean(axis=0)
+        advantage = backup.min(axis=0) - baseline
+        weight = jnp.where(advantage >= 0, self.expectile, 1 - self.expectile)
+
+        values = self.at(params, batch.observations, goals)
+        loss = (weight * jnp.square(backup - values)).mean(axis=1).sum()
+        return loss, {"mean": values.mean(), "lowest": values.min(), "advantage": advantage.mean()}
+
+    def advantage(self, params: Params, batch: Batch, encode: Encode) -> Array:
+        """V(s', z) - V(s, z), heads averaged; neither reward nor discount (as OGBench)."""
+        here = self.at(params, batch.observations, encode(batch.observations))
+        there = self.at(params, batch.next_observations, encode(batch.next_observations))
+        return (there - here).mean(axis=0)
