@@ -87,7 +87,10 @@ def _defaults(options: Any, task: str | None) -> type:
 
     flat = tyro.conf.arg(name="")  # --steps, not --schedule.steps
     groups: list[Any] = [(axis, type(getattr(recipe, axis)), getattr(recipe, axis)) for axis in AXES]
-    groups += [("schedule", Annotated[type(schedule), flat], schedule), ("learning", Annotated[type(recipe.learning), flat], recipe.learning)]
+    groups += [
+        ("schedule", Annotated[type(schedule), flat], schedule),
+        ("learning", Annotated[type(recipe.learning), flat], recipe.learning),
+    ]
     return make_dataclass("Settings", groups, frozen=True)
 
 

@@ -49,7 +49,8 @@ def looks_wrong(dataset: Dataset) -> list[str]:
     length = np.linalg.norm(dataset.steps, axis=1)
     jumps = np.flatnonzero(length > JUMP * dataset.statistics.step)
     if len(jumps):
-        found.append(f"{len(jumps)} steps over {JUMP} times the median, first at row {dataset.transitions[jumps[0]]}: a missing episode end?")
+        first = dataset.transitions[jumps[0]]
+        found.append(f"{len(jumps)} steps over {JUMP} times the median, first at row {first}: an episode end missing?")
     still = (length == 0).mean()
     if still > 0.05:
         found.append(f"{still:.0%} of the transitions do not move")

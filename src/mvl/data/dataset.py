@@ -56,10 +56,10 @@ class Dataset:
         if not observations:
             raise DataError(f"{source}: no episodes; give at least one.")
         try:
-            rows = [np.concatenate(parts) for parts in (observations, actions, terminals)]
+            states, moves, flags = (np.concatenate(parts) for parts in (observations, actions, terminals))
         except ValueError as error:
             raise DataError(f"{source}: episodes differ in their dimensions ({error}).") from None
-        return cls.from_arrays(*rows, source=source)
+        return cls.from_arrays(states, moves, flags, source)
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -135,7 +135,8 @@ def _check_range(actions: np.ndarray, source: str) -> None:
     if highest > 1 + 1e-5:
         row, column = np.argwhere(np.abs(actions) == highest)[0]
         raise DataError(
-            f"{source}: actions must lie in [-1, 1], but dimension {column} is {actions[row, column]:.4g} at row {row}; rescale them."
+            f"{source}: actions must lie in [-1, 1], but dimension {column} is {actions[row, column]:.4g} at row {row}; "
+            "rescale them."
         )
 
 

@@ -40,9 +40,7 @@ def starts(episodes: int, seed: tuple[int, ...]) -> list[Start]:
     return [Start(1 + index // episodes, int(value)) for index, value in enumerate(state)]
 
 
-def play(
-    act: Act, environments: Environments, seeds: int, episodes: int, seed: tuple[int, ...], record: bool = False
-) -> Played:
+def play(act: Act, environments: Environments, seeds: int, episodes: int, seed: tuple[int, ...], record: bool = False) -> Played:
     """All tasks, `episodes` each, for every seed's policy; the same starts for all seeds."""
     plan = starts(episodes, seed)
     size = max(1, MOST_ENVIRONMENTS // seeds)
@@ -68,9 +66,9 @@ def _play_round(
     while not done.all():
         actions = act(observations, goals, numbers, len(history) - 1)
         lengths += ~done
-        results = environments.step(actions.reshape(seeds * len(numbers), -1))
-        observations, done, success = (array.reshape(seeds, len(numbers), -1) for array in results)
-        done, success = done[..., 0], success[..., 0]
+        flat_observations, flat_done, flat_success = environments.step(actions.reshape(seeds * len(numbers), -1))
+        observations = flat_observations.reshape(observations.shape)
+        done, success = flat_done.reshape(done.shape), flat_success.reshape(done.shape)
         history.append(observations)
     paths = _paths(np.stack(history), lengths) if record else []
     return success, lengths, goals, paths

@@ -23,7 +23,7 @@ def _named(tree: Any) -> dict[str, Any]:
 
 def save(path: Path, tree: Any, notes: dict[str, Any]) -> None:
     """Write a tree of arrays, and notes that go with it."""
-    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in _named(tree).items()}
+    arrays = {name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}
     with atomic(path) as partial:
         save_file(arrays, partial, {"mvl": json.dumps({"format": FORMAT, **notes})})
 

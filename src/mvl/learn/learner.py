@@ -116,9 +116,7 @@ class Learner:
 
     def sample(self, data: Rows, key: Key) -> Batch:
         learning = self.recipe.learning
-        return sample(
-            key, data, learning.batch_size, learning.value_goals, learning.actor_goals, learning.discount
-        )
+        return sample(key, data, learning.batch_size, learning.value_goals, learning.actor_goals, learning.discount)
 
     def step(self, state: State, data: Rows) -> tuple[State, Metrics]:
         """One batch, one Adam step; the copies move towards the parameters from before the step (as OGBench)."""

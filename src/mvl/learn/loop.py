@@ -15,7 +15,7 @@ Columns = dict[str, np.ndarray]
 """Metrics of a dispatch, (seeds, steps) each."""
 
 
-class NonFiniteLoss(MvlError):
+class NonFiniteLossError(MvlError):
     """A loss became infinite or undefined."""
 
 
@@ -59,7 +59,7 @@ def check_finite(columns: Columns, first_step: int) -> None:
     if bad.any():
         step = int(bad.any(axis=(0, 1)).argmax())
         parts = [name.removesuffix("/loss") for name, hit in zip(losses, bad[:, :, step].any(axis=1), strict=True) if hit]
-        raise NonFiniteLoss(
+        raise NonFiniteLossError(
             f"the loss of the {' and the '.join(parts)} became non-finite at step {first_step + step + 1}; "
             "the last checkpoint is kept. Try a smaller weight or learning rate."
         )

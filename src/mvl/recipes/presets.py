@@ -33,7 +33,9 @@ class Schedule:
         for name in ("steps", "eval_every", "log_every", "save_every"):
             value = getattr(self, name)
             if value <= 0 or value % self.steps_per_dispatch:
-                raise UsageError(f"{name} must be a positive multiple of {self.steps_per_dispatch} (steps_per_dispatch), not {value}.")
+                raise UsageError(
+                    f"{name} must be a positive multiple of {self.steps_per_dispatch} (steps_per_dispatch), not {value}."
+                )
 
 
 @dataclass(frozen=True)

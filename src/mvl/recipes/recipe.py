@@ -63,9 +63,8 @@ class Recipe:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Recipe":
         parts = {axis: _part_from_json(axis, data[axis]) for axis in registry.AXES}
-        learning = dict(data["learning"])
-        streams = {name: Stream(**learning.pop(name)) for name in ("value_goals", "actor_goals")}
-        return cls(**parts, learning=Learning(**learning, **streams))
+        streams = {name: Stream(**data["learning"][name]) for name in ("value_goals", "actor_goals")}
+        return cls(**parts, learning=Learning(**{**data["learning"], **streams}))
 
 
 def make_part(axis: str, name: str, **settings: Any) -> Any:

@@ -34,7 +34,7 @@ class Maze(NamedTuple):
 
     def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Coordinates along both axes, and where a point is free."""
-        left, right, bottom, top = self.extent
+        left, _, bottom, _ = self.extent
         rows, columns = self.walls.shape
         x = left + (np.arange(columns * CELLS) + 0.5) * self.unit / CELLS
         y = bottom + (np.arange(rows * CELLS) + 0.5) * self.unit / CELLS
@@ -58,13 +58,13 @@ def maze_of(task: str) -> Maze | None:
 
 
 def values_on_grid(learner: Learner, params: Parameters, maze: Maze, like: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """V over the free part of the maze; other dimensions of the state as in `like`, walls are NaN."""
+    """V over the whole grid, walls too; other dimensions of the state as in `like`."""
     x, y, free = maze.grid()
     points = np.tile(like, (free.size, 1))
     points[:, 0], points[:, 1] = np.tile(x, len(y)), np.repeat(y, len(x))
     goals = np.broadcast_to(goal, (free.size, len(goal)))
     values = jax.jit(learner.values)(params, points, goals, jax.random.key(0))
-    return np.where(free, np.asarray(values).reshape(free.shape), np.nan)
+    return np.asarray(values).reshape(free.shape)
 
 
 def picture(run: Path | str, to: Path, episodes: int = 4) -> Played:
@@ -89,13 +89,12 @@ def picture(run: Path | str, to: Path, episodes: int = 4) -> Played:
 
 
 def _panel(ax: Any, maze: Maze, values: np.ndarray, paths: list[np.ndarray], goals: np.ndarray) -> None:
-    x, y, _ = maze.grid()
-    levels = np.linspace(np.nanmin(values), np.nanmax(values), 21)
-    ax.contourf(x, y, values, levels=levels, cmap="viridis")
-    ax.contour(x, y, values, levels=levels, colors="white", linewidths=0.3, alpha=0.6)
-    ax.imshow(
-        np.where(maze.walls, 0.25, np.nan), extent=maze.extent, origin="lower", cmap="gray", vmin=0, vmax=1, interpolation="nearest"
-    )
+    x, y, free = maze.grid()
+    levels = np.linspace(values[free].min(), values[free].max(), 21)
+    ax.contourf(x, y, values, levels=levels, cmap="viridis", extend="both")
+    ax.contour(x, y, values, levels=levels, colors="white", linewidths=0.3, alpha=0.6, zorder=1.2)
+    walls = np.where(maze.walls, 0.25, np.nan)
+    ax.imshow(walls, extent=maze.extent, origin="lower", cmap="gray", vmin=0, vmax=1, interpolation="nearest", zorder=1.5)
     for path in paths:
         ax.plot(path[:, 0], path[:, 1], color="white", linewidth=2.2)
         ax.plot(path[:, 0], path[:, 1], color="#d55e00", linewidth=1.2)

@@ -32,7 +32,7 @@ from mvl.runs.folder import Description, RunFolder
 from mvl.types import Shapes
 
 
-class Interrupted(MvlError):
+class InterruptedTrainingError(MvlError):
     """Training was stopped by Ctrl-C, after saving."""
 
     exit_code = 130
@@ -182,9 +182,7 @@ class _Session:
         self.data, self.validation = data, validation
         self.learner = Learner(description.fitted, description.shapes)
         self.seeds = description.seeds
-        self.environments = (
-            Environments(description.task, workers or cores()) if description.simulated else nullcontext()
-        )
+        self.environments = Environments(description.task, workers or cores()) if description.simulated else nullcontext()
         self.act = batched_act(self.learner, len(self.seeds), self.schedule.eval_temperature)
         self.validate = jax.jit(over_seeds(self._validation_loss, len(self.seeds), shared=1))
 
@@ -196,18 +194,21 @@ class _Session:
 
     def go(self, state: State | None) -> None:
         schedule = self.schedule
-        state = initial_state(self.learner, self.seeds) if state is None else state
-        start = int(state.step[0])
+        first = initial_state(self.learner, self.seeds) if state is None else state
+        start = int(first.step[0])
         title = f"{self.description.task} {self.description.recipe_name}"
         self.display = TrainingDisplay(title, schedule.steps, start, self.seeds)
         with catching_interrupts() as interrupted, self.display.running():
-            began, busy, step = time.monotonic(), 0.0, start
-            for state, columns in dispatches(self.learner, state, self.data, schedule.steps, schedule.steps_per_dispatch):
-                busy += time.monotonic() - began
+            began, busy, counted = time.monotonic(), 0.0, 0
+            for state, columns in dispatches(self.learner, first, self.data, schedule.steps, schedule.steps_per_dispatch):
                 step = int(state.step[0])
-                self._after(state, step, columns, (step - start) / busy, bool(interrupted))
+                if step > start + schedule.steps_per_dispatch:  # the first call compiles, and says nothing about speed
+                    busy, counted = busy + time.monotonic() - began, counted + schedule.steps_per_dispatch
+                self._after(state, step, columns, counted / busy if counted else 0.0, bool(interrupted))
                 if interrupted and step < schedule.steps:
-                    raise Interrupted(f"stopped at step {step} and saved; continue with: mvl train --resume {self.folder.path}")
+                    raise InterruptedTrainingError(
+                        f"stopped at step {step} and saved; continue with: mvl train --resume {self.folder.path}"
+                    )
                 began = time.monotonic()
 
     def _after(self, state: State, step: int, columns: dict[str, np.ndarray], speed: float, stopping: bool) -> None:
@@ -217,7 +218,9 @@ class _Session:
         if last or step % schedule.log_every == 0:
             found = metrics.mean_rows(columns, self.seeds, step)
             self._write(self.folder.metrics_file, found)
-            metrics.append(self.folder.timing_file, {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)})
+            metrics.append(
+                self.folder.timing_file, {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)}
+            )
             self.display.measured(found)
         if last or step % schedule.eval_every == 0:
             self._evaluate(state, step, speed)

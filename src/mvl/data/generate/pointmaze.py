@@ -14,6 +14,10 @@ STITCH_CELLS = 4
 """A stitch episode goes this many cells far, and stays there."""
 
 
+Cell = tuple[int, int]
+"""Row and column in the maze."""
+
+
 @dataclass(frozen=True)
 class Size:
     episodes: int
@@ -38,12 +42,12 @@ class Walker:
         self.rows = size(task).rows
         self.env: Any = ogbench.make_env_and_datasets(str(task), env_only=True, terminate_at_goal=False).unwrapped
         free = self.env.maze_map == 0
-        self.cells = [tuple(cell) for cell in np.argwhere(free).tolist()]
+        self.cells: list[Cell] = [(int(i), int(j)) for i, j in np.argwhere(free)]
         self.corners = [cell for cell in self.cells if not _in_hallway(free, cell)]
         # The way on depends only on the two cells, and the environment searches the maze anew on every call.
         self.way = cache(self._way)
 
-    def _way(self, cell: tuple[int, int], goal: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    def _way(self, cell: Cell, goal: Cell) -> tuple[np.ndarray, np.ndarray]:
         """Center of the next cell on the way, and the distance of every cell to the goal."""
         return self.env.get_oracle_subgoal(self.env.ij_to_xy(cell), self.env.ij_to_xy(goal))
 
@@ -56,7 +60,7 @@ class Walker:
         columns = {key: np.array([row[key] for row in rows], np.float32) for key in rows[0]}
         return {**columns, "terminals": np.arange(self.rows) == self.rows - 1}
 
-    def _goal(self, start: tuple[int, int]) -> tuple[int, int]:
+    def _goal(self, start: Cell) -> Cell:
         if self.task.kind == "navigate":
             return self.corners[np.random.randint(len(self.corners))]
         _, distance = self.way(start, start)  # distances from a cell are distances to it
@@ -75,8 +79,8 @@ class Walker:
         return {"observations": observation, "actions": action, "qpos": info["prev_qpos"], "qvel": info["prev_qvel"]}
 
 
-def _in_hallway(free: np.ndarray, cell: tuple[int, int]) -> bool:
+def _in_hallway(free: np.ndarray, cell: Cell) -> bool:
     """Free on both sides along one axis and walled on both sides along the other."""
     i, j = cell
     vertical, horizontal = (free[i - 1, j], free[i + 1, j]), (free[i, j - 1], free[i, j + 1])
-    return all(vertical) and not any(horizontal) or all(horizontal) and not any(vertical)
+    return (all(vertical) and not any(horizontal)) or (all(horizontal) and not any(vertical))

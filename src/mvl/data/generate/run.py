@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -47,9 +48,10 @@ def generate(
     for rows in _episodes(task, [int(value) for value in seeds], workers):
         made.append(rows)
         report(len(made), train + held_out)
-    for path, rows in zip(paths, (made[:train], made[train:]), strict=True):
+    for path, part in zip(paths, (made[:train], made[train:]), strict=True):
+        columns: dict[str, Any] = {key: np.concatenate([rows[key] for rows in part]) for key in part[0]}
         with atomic(path) as partial:
-            np.savez_compressed(partial, **{key: np.concatenate([r[key] for r in rows]) for key in rows[0]})
+            np.savez_compressed(partial, **columns)
     return paths
 
 

@@ -47,10 +47,10 @@ def load(path: Path) -> Dataset:
             missing = [field for field in FIELDS if field not in file]
             if missing:
                 raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(file.files) or 'nothing'}.")
-            arrays = [file[field] for field in FIELDS]
+            observations, actions, terminals = (file[field] for field in FIELDS)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError) as error:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
-    return Dataset.from_arrays(*arrays, source=str(path))
+    return Dataset.from_arrays(observations, actions, terminals, str(path))
 
 
 def load_pair(path: Path, held_out: float | None = None) -> tuple[Dataset, Dataset]:

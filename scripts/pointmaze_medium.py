@@ -1,0 +1,131 @@
+"""Does it learn, and what does each regularizer do? GCIVL on pointmaze-medium-navigate at the `cpu` preset.
+
+Trains every row of ROWS, all seeds of a row in one process, one process per core; goes on where it was stopped.
+Writes the table and the numbers behind it to docs/results/.
+"""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+
+import numpy as np
+
+from mvl.report.statistics import estimate
+from mvl.runs import metrics
+from mvl.runs.evaluation import cores, reported
+from mvl.runs.folder import RunFolder
+
+TASK = "pointmaze-medium-navigate-v0"
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+
+ROWS: dict[str, list[str]] = {
+    "none": ["--recipe", "gcivl"],
+    "eikonal, weight 1": ["--recipe", "gcivl-eik"],
+    **{
+        f"mollified, weight {weight}, cost {cost}": [
+            *["--recipe", "gcivl-mvl", "--regularizer.weight", str(weight), "--regularizer.cost", str(cost)],
+        ]
+        for cost in ("1.0", "auto")
+        for weight in (1, 10, 100)
+    },
+}
+PAPER = {"none": "0.78", "mollified, weight 1, cost 1.0": "0.70"}
+"""Table 1, pointmaze-medium, ORIG and ORIG-MVL; the paper gives no weight, and its cost is 1."""
+
+
+def train(row: str, folder: Path, core: int, options: argparse.Namespace) -> Path:
+    """One row, pinned to one core."""
+    run = folder / row.replace(", ", "_").replace(" ", "-")
+    new = [TASK, *ROWS[row], "--preset", "cpu", "--run", str(run), "--seeds", str(options.seeds), "--data", str(options.data)]
+    new += ["--workers", "1", *options.flags]
+    command = ["--resume", str(run), "--workers", "1"] if (run / "run.json").exists() else new
+    log = folder / f"{run.name}.log"
+    with open(log, "a") as output:
+        done = subprocess.run(
+            [sys.executable, "-m", "mvl", "train", *command],
+            stdout=output,
+            stderr=output,
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        )
+    if done.returncode:
+        raise SystemExit(f"{row} failed; see {log}")
+    print(f"done: {row}", flush=True)
+    return run
+
+
+def summary(row: str, run: Path) -> dict[str, object]:
+    """The numbers of one row: success over seeds, the share of active terms, the spread of values, time."""
+    folder, description = RunFolder.open(run)
+    result = reported(metrics.read(folder.evaluations_file))
+    last = [m for m in metrics.read(folder.metrics_file) if m["step"] == description.schedule.steps]
+    timing = metrics.read(folder.timing_file)[-1]
+    tasks = np.mean([seed["tasks"] for seed in result.values()], axis=0)
+    return {
+        "regularizer": row,
+        "paper": PAPER.get(row, ""),
+        "per_seed": json.dumps([round(seed["overall"], 4) for seed in result.values()]),
+        **dict(zip(("mean", "low", "high"), np.round(estimate([s["overall"] for s in result.values()]), 4), strict=True)),
+        **{f"task{i + 1}": round(float(value), 3) for i, value in enumerate(tasks)},
+        "active": round(float(np.mean([m.get("regularizer/active", np.nan) for m in last])), 4),
+        "value_mean": round(float(np.mean([m["value/mean"] for m in last])), 2),
+        "steps": description.schedule.steps,
+        "seeds": len(result),
+        "ms_per_step_all_seeds": round(1000 / timing["steps_per_second"], 2),
+    }
+
+
+def markdown(rows: list[dict[str, object]]) -> str:
+    head = "| regularizer | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | paper (1M steps, width 512) |\n"
+    lines = [head + "|---|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        tasks = " | ".join(f"{row[f'task{i}']:.2f}" for i in range(1, 6))
+        active = "" if np.isnan(float(str(row["active"]))) else f"{row['active']:.3f}"
+        success = f"{row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+        lines.append(f"| {row['regularizer']} | {success} | {tasks} | {active} | {row['paper']} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--runs", type=Path, default=Path("runs/pointmaze-medium"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--rows", nargs="*", default=list(ROWS), choices=list(ROWS))
+    parser.add_argument("flags", nargs="*", help="more flags for mvl train, after --")
+    options = parser.parse_args()
+    if not (options.data / f"{TASK}.npz").exists():
+        subprocess.run([sys.executable, "-m", "mvl", "data", "generate", TASK, "--data", str(options.data)], check=True)
+    options.runs.mkdir(parents=True, exist_ok=True)
+
+    free: Queue[int] = Queue()
+    for core in sorted(os.sched_getaffinity(0)):
+        free.put(core)
+
+    def on_free_core(row: str) -> Path:
+        core = free.get()
+        try:
+            return train(row, options.runs, core, options)
+        finally:
+            free.put(core)
+
+    with ThreadPoolExecutor(cores()) as pool:
+        runs = list(pool.map(on_free_core, options.rows))
+    rows = [summary(row, run) for row, run in zip(options.rows, runs, strict=True)]
+    options.results.mkdir(parents=True, exist_ok=True)
+    with open(options.results / "pointmaze-medium.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    (options.results / "pointmaze-medium-table.md").write_text(markdown(rows) + "\n")
+    print(markdown(rows))
+
+
+if __name__ == "__main__":
+    main()

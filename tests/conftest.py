@@ -1,0 +1,67 @@
+"""Small data and small recipes that every test may use."""
+
+import os
+
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")  # two test processes share the cores
+
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from mvl.data.dataset import Dataset
+from mvl.data.goals import on_device
+from mvl.recipes.presets import named_recipe
+from mvl.recipes.recipe import Recipe
+
+
+@pytest.fixture
+def key():
+    return jax.random.key(0)
+
+
+def walk(episodes: int = 6, rows: int = 21, dimensions: int = 2, seed: int = 0) -> Dataset:
+    """Random walks whose steps are a tenth of the action."""
+    generator = np.random.default_rng(seed)
+    made = []
+    for _ in range(episodes):
+        actions = generator.uniform(-1, 1, (rows, dimensions))
+        states = np.concatenate([np.zeros((1, dimensions)), np.cumsum(0.1 * actions[:-1], axis=0)])
+        made.append((states + generator.normal(size=dimensions), actions))
+    return Dataset.from_episodes(made)
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    return walk()
+
+
+@pytest.fixture
+def rows(dataset):
+    return on_device(dataset)
+
+
+def small_recipe(name: str = "gcivl-mvl", **parts) -> Recipe:
+    """A named recipe at toy size."""
+    recipe, _ = named_recipe(name, "cpu")
+    learning = replace(recipe.learning, batch_size=16)
+    sized = {axis: replace(getattr(recipe, axis), widths=(16, 16)) for axis in ("value", "policy")}
+    return replace(recipe, **{**sized, "learning": learning, **parts})
+
+
+def write_npz(path: Path, dataset: Dataset) -> Path:
+    """A dataset in OGBench's layout."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    terminals = np.zeros(len(dataset.observations), bool)
+    terminals[dataset.ends] = True
+    np.savez(path, observations=dataset.observations, actions=dataset.actions, terminals=terminals)
+    return path
+
+
+@pytest.fixture
+def data_file(tmp_path, dataset) -> Path:
+    """Training and validation files of the random walks."""
+    write_npz(tmp_path / "walk-val.npz", walk(seed=1))
+    return write_npz(tmp_path / "walk.npz", dataset)

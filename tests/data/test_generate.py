@@ -1,0 +1,98 @@
+"""Generated pointmaze data: layout, repeatability, and that the walker walks."""
+
+import numpy as np
+import pytest
+
+from mvl.data.generate.pointmaze import Walker, size
+from mvl.data.generate.run import generate
+from mvl.data.names import TaskName, task_names
+from mvl.data.sources.npz import load
+from mvl.errors import MvlError, UsageError
+
+NAVIGATE = TaskName.parse("pointmaze-medium-navigate-v0")
+
+
+def test_sizes_are_those_of_the_published_sets():
+    shape = lambda name: (size(TaskName.parse(name)).episodes, size(TaskName.parse(name)).rows)
+    assert shape("pointmaze-medium-navigate-v0") == (1000, 1001)
+    assert shape("pointmaze-teleport-navigate-v0") == (1000, 1001)
+    assert shape("pointmaze-giant-navigate-v0") == (500, 2001)
+    assert shape("pointmaze-large-stitch-v0") == (5000, 201)
+
+
+def test_files_load_in_ogbench_and_do_not_depend_on_the_workers(tmp_path):
+    import ogbench
+
+    seen = []
+    made = [generate(NAVIGATE, tmp_path / str(w), episodes=4, workers=w, report=lambda *a: seen.append(a)) for w in (1, 2)]
+    for one, two in zip(*made, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+    assert seen[4] == (5, 5)
+    other = generate(NAVIGATE, tmp_path / "other", episodes=4, seed=1)
+    assert other[0].read_bytes() != made[0][0].read_bytes()
+
+    train, validation = ogbench.make_env_and_datasets(str(NAVIGATE), dataset_dir=tmp_path / "1", dataset_only=True)
+    assert train["observations"].shape == (4000, 2)
+    assert validation["observations"].shape == (1000, 2)
+    with np.load(made[0][0]) as file:
+        assert set(file.files) == {"observations", "actions", "terminals", "qpos", "qvel"}
+        assert file["observations"].dtype == np.float32
+        assert file["terminals"].dtype == bool
+        assert (file["observations"] == file["qpos"]).all()
+    dataset = load(made[0][0])
+    assert 0.15 < dataset.statistics.step < 0.25  # a point moves 0.2 times its action
+
+    with pytest.raises(MvlError, match="exists already; give --overwrite"):
+        generate(NAVIGATE, tmp_path / "1", episodes=4)
+
+
+def test_the_navigator_reaches_goal_after_goal():
+    walker = Walker(NAVIGATE)
+    reached = []
+    move = walker.env.set_goal
+    walker.env.set_goal = lambda *args, **kwargs: (reached.append(1), move(*args, **kwargs))
+    rows = walker.episode(0)
+    assert len(reached) - 2 > 3  # two calls belong to the reset
+    assert rows["observations"].std(axis=0).min() > 2  # it gets around
+    assert np.abs(rows["actions"]).max() <= 1
+    again = Walker(NAVIGATE).episode(0)
+    assert all((rows[key] == again[key]).all() for key in rows)
+
+
+def test_the_stitcher_goes_four_cells_and_stays():
+    walker = Walker(TaskName.parse("pointmaze-medium-stitch-v0"))
+    rows = walker.episode(3)["observations"]
+    assert len(rows) == 201
+    cells = [walker.env.xy_to_ij(row) for row in rows]
+    assert walker.way(cells[0], cells[-1])[1][cells[0]] == 4
+    assert len(set(cells[-60:])) == 1
+
+
+def test_the_teleporter_teleports():
+    rows = np.concatenate(
+        [Walker(TaskName.parse("pointmaze-teleport-navigate-v0")).episode(seed)["observations"] for seed in range(3)]
+    )
+    inside = np.linalg.norm(np.diff(rows, axis=0), axis=1)
+    assert np.sum(inside[np.arange(len(inside)) % 1001 != 1000] > 3) >= 1
+
+
+def test_what_cannot_be_made_says_what_can(tmp_path):
+    with pytest.raises(UsageError, match="antmaze-medium-navigate-v0 cannot be generated; these can: pointmaze-medium"):
+        generate(TaskName.parse("antmaze-medium-navigate-v0"), tmp_path)
+
+
+def test_names():
+    assert TaskName.parse("pointmaze-medium-navigate") == NAVIGATE
+    assert str(TaskName.parse("scene-play-v0")) == "scene-play-v0"
+    assert TaskName.parse("scene-play-v0").environment == "scene-v0"
+    assert "antmaze-giant-explore-v0" not in task_names()
+    with pytest.raises(UsageError, match="did you mean pointmaze-medium-navigate-v0"):
+        TaskName.parse("pointmaze-medum-navigate-v0")
+
+
+def test_every_known_task_has_an_environment():
+    import gymnasium
+    import ogbench  # noqa: F401
+
+    for task in task_names().values():
+        assert task.environment in gymnasium.registry

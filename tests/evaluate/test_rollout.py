@@ -1,0 +1,83 @@
+"""Playing episodes in the real pointmaze: the protocol, and that nothing depends on the number of workers."""
+
+import numpy as np
+import pytest
+
+from mvl.errors import MvlError
+from mvl.evaluate.environments import Environments, Start
+from mvl.evaluate.rollout import play, starts
+
+TASK = "pointmaze-medium-navigate-v0"
+
+
+def oracle(maze):
+    """Walk along the maze's own shortest paths."""
+
+    def act(observations, goals, numbers, time):
+        flat, targets = observations.reshape(-1, 2), goals.reshape(-1, 2)
+        moves = []
+        for here, goal in zip(flat, targets, strict=True):
+            same = maze.xy_to_ij(here) == maze.xy_to_ij(goal)
+            towards = (goal if same else maze.get_oracle_subgoal(here, goal)[0]) - here
+            moves.append(towards / (np.linalg.norm(towards) + 1e-6))
+        return np.array(moves, np.float32).reshape(observations.shape)
+
+    return act
+
+
+@pytest.fixture(scope="module")
+def maze():
+    import ogbench
+
+    return ogbench.make_env_and_datasets(TASK, env_only=True).unwrapped
+
+
+def test_the_oracle_reaches_every_goal_whatever_the_number_of_workers(maze):
+    results = []
+    for workers in (1, 2):
+        with Environments(TASK, workers) as environments:
+            results.append(play(oracle(maze), environments, seeds=2, episodes=1, seed=(0, 0), record=True))
+    one, two = results
+    assert one.success.shape == (2, 5, 1)
+    assert one.success.all()
+    assert one.overall.tolist() == [1.0, 1.0]
+    assert (one.lengths == two.lengths).all()
+    assert (one.goals == two.goals).all()
+    for a, b in zip(one.paths, two.paths, strict=True):
+        assert (a == b).all()
+    assert [len(path) - 1 for path in one.paths] == one.lengths.ravel().tolist()
+    assert (one.lengths[0] == one.lengths[1]).all()  # both seeds play the same starts
+    for path, goal in zip(one.paths, one.goals.reshape(-1, 2), strict=True):
+        assert np.linalg.norm(path[-1] - goal) <= 1.0  # it ended by success
+
+
+def test_an_idle_policy_fails_after_the_episode_limit():
+    with Environments(TASK, 1) as environments:
+        played = play(lambda o, g, n, t: np.zeros_like(o), environments, seeds=1, episodes=1, seed=(0, 0))
+    assert not played.success.any()
+    assert (played.lengths == 1000).all()
+
+
+def test_starts_are_the_five_tasks_with_their_own_seeds():
+    plan = starts(3, (0, 7))
+    assert [start.task for start in plan] == [task for task in range(1, 6) for _ in range(3)]
+    assert len({start.seed for start in plan}) == 15
+    assert plan == starts(3, (0, 7))
+    assert plan != starts(3, (0, 8))
+
+
+def test_random_transitions_do_not_depend_on_the_company():
+    """The teleport maze draws while stepping; an episode is the same alone and among others."""
+    push = np.array([[0.3, 0.6]], np.float32)
+    paths = []
+    for plan in ([Start(1, 5)], [Start(2, 9), Start(1, 5), Start(3, 1)]):
+        with Environments("pointmaze-teleport-navigate-v0", 1) as environments:
+            environments.reset(plan)
+            index = plan.index(Start(1, 5))
+            paths.append([environments.step(np.repeat(push, len(plan), 0))[0][index] for _ in range(100)])
+    assert np.array_equal(paths[0], paths[1])
+
+
+def test_a_failing_worker_is_reported():
+    with Environments("pointmaze-nowhere-navigate-v0", 1) as environments, pytest.raises(MvlError, match="worker failed"):
+        environments.reset([Start(1, 0)])

@@ -1,0 +1,115 @@
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from mvl.data.names import TaskName
+from mvl.errors import UsageError
+from mvl.policies.advantage_weighted import AdvantageWeighted
+from mvl.recipes.presets import PRESETS, Schedule, named_recipe
+from mvl.recipes.recipe import Recipe, make_part
+from mvl.regularizers.mollified import Mollified
+from mvl.regularizers.none import Unregularized
+from mvl.representations.identity import Identity
+from mvl.values.implicit_v import ImplicitV
+
+
+def test_the_paper_preset_has_the_paper_s_numbers():
+    recipe, schedule = named_recipe("gcivl-mvl", "paper", TaskName.parse("pointmaze-medium-navigate-v0"))
+    assert recipe.value == ImplicitV(expectile=0.9, widths=(512, 512, 512))
+    assert recipe.policy == AdvantageWeighted(alpha=10.0, widths=(512, 512, 512))
+    assert recipe.regularizer == Mollified(weight=1.0, samples=10, viscosity=0.01, cost=1.0, form="algorithm", fraction=1.0)
+    learning = recipe.learning
+    assert (learning.batch_size, learning.learning_rate, learning.discount, learning.target_rate) == (1024, 3e-4, 0.99, 0.005)
+    assert (schedule.steps, schedule.eval_every, schedule.eval_episodes) == (1_000_000, 100_000, 50)
+
+
+@pytest.mark.parametrize(
+    ("task", "discount", "actor"),
+    [
+        ("pointmaze-large-navigate-v0", 0.99, (0.0, 1.0, 0.0)),
+        ("pointmaze-giant-stitch-v0", 0.995, (0.0, 0.5, 0.5)),
+        ("humanoidmaze-medium-navigate-v0", 0.995, (0.0, 1.0, 0.0)),
+        ("antmaze-medium-explore-v0", 0.99, (0.0, 0.0, 1.0)),
+        ("cube-single-play-v0", 0.99, (0.0, 1.0, 0.0)),
+    ],
+)
+def test_settings_per_task(task, discount, actor):
+    learning = named_recipe("gcivl", "paper", TaskName.parse(task))[0].learning
+    stream = learning.actor_goals
+    assert learning.discount == discount
+    assert (stream.current, stream.trajectory, stream.random, stream.geometric) == (*actor, False)
+    assert (learning.value_goals.current, learning.value_goals.trajectory, learning.value_goals.random) == (0.2, 0.5, 0.3)
+
+
+def test_single_axes_can_be_swapped_by_name():
+    recipe, _ = named_recipe("gcivl", "cpu", parts={"regularizer": "eikonal"})
+    assert recipe == named_recipe("gcivl-eik", "cpu")[0]
+    assert recipe.value.widths == PRESETS["cpu"].widths
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: named_recipe("gcivl-mvp", "cpu"), "no recipe named 'gcivl-mvp'; did you mean gcivl-mvl"),
+        (lambda: named_recipe("gcivl", "cup"), "no preset named 'cup'; did you mean cpu"),
+        (lambda: named_recipe("gcivl", "cpu", parts={"regularizer": "molified"}), "did you mean mollified"),
+        (
+            lambda: make_part("regularizer", "mollified", wieght=1),
+            "no setting of regularizer mollified named 'wieght'; did you mean weight",
+        ),
+        (lambda: Schedule(steps=0), "positive multiple"),
+        (lambda: Schedule(eval_every=150), "eval_every must be a positive multiple of 100"),
+    ],
+)
+def test_unknown_names_are_answered_with_the_closest(call, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        call()
+    assert caught.value.exit_code == 2
+
+
+@dataclass(frozen=True)
+class Valueless(ImplicitV):
+    offers: ClassVar[frozenset[str]] = frozenset()
+
+
+def test_parts_that_do_not_fit_are_refused_with_those_that_do(monkeypatch):
+    """Checked when the recipe is built; the message names the values that would work."""
+    from mvl import registry
+
+    known = registry.names
+    monkeypatch.setattr(registry, "names", lambda axis: [*known(axis), "valueless"] if axis == "value" else known(axis))
+    real = registry.part_class
+    monkeypatch.setattr(registry, "part_class", lambda axis, name: Valueless if name == "valueless" else real(axis, name))
+    with pytest.raises(
+        UsageError, match="policy advantage_weighted needs a value with advantage, which valueless has not; .*implicit_v"
+    ):
+        Recipe(Identity(), Unregularized(), Valueless(), AdvantageWeighted())
+    monkeypatch.setattr(Valueless, "offers", frozenset({"advantage"}))
+    with pytest.raises(UsageError, match="regularizer mollified needs a value with field"):
+        Recipe(Identity(), Mollified(), Valueless(), AdvantageWeighted())
+    assert Recipe(Identity(), Unregularized(), Valueless(), AdvantageWeighted())
+
+
+def test_plug_ins_are_found(monkeypatch):
+    from mvl import registry
+
+    @dataclass(frozen=True)
+    class Extra:
+        """Asks for nothing, from outside."""
+
+        weight: float = 1.0
+
+    class EntryPoint:
+        name = "extra"
+
+        def load(self):
+            return Extra
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint()] if group == "mvl.regularizer" else [])
+    registry.part_class.cache_clear()
+    assert "extra" in registry.names("regularizer")
+    part = make_part("regularizer", "extra", weight=2.0)
+    assert registry.name_of("regularizer", part) == "extra"
+    assert named_recipe("gcivl", "cpu", parts={"regularizer": "extra"})[0].regularizer == Extra()
+    registry.part_class.cache_clear()

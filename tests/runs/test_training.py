@@ -1,0 +1,190 @@
+"""Training from data files without a simulator: run folders, exact resume, interruption, failure."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import jax
+import numpy as np
+import pytest
+
+import mvl
+from conftest import small_recipe, walk, write_npz
+from mvl.errors import MvlError, UsageError
+from mvl.learn.loop import NonFiniteLossError
+from mvl.regularizers.mollified import Mollified
+from mvl.runs import metrics
+from mvl.runs.evaluation import restore
+from mvl.runs.folder import RunFolder
+from mvl.runs.training import InterruptedTrainingError, resume, train
+
+SCHEDULE = {"steps": 40, "log_every": 10, "eval_every": 20, "save_every": 20, "steps_per_dispatch": 10}
+
+
+def files(path):
+    return {name: (path / name).read_bytes() for name in ("checkpoint.safetensors", "metrics.jsonl", "evaluations.jsonl")}
+
+
+def small_train(data_file, run, **changes):
+    return train(data_file, small_recipe(), run=run, **{**SCHEDULE, **changes})
+
+
+def test_a_run_folder_tells_everything(data_file, tmp_path):
+    path = small_train(data_file, tmp_path / "run", seeds=2, first_seed=5)
+    folder, description = RunFolder.open(path)
+    assert description.seeds == [5, 6]
+    assert description.fitted == small_recipe()
+    raw = json.loads(folder.description_file.read_text())
+    assert raw["versions"]["jax"] == jax.__version__
+    assert raw["git"] is None or len(raw["git"]["commit"]) == 40
+    assert len(raw["data"]["sha256"]) == 64
+    rows = metrics.read(folder.metrics_file)
+    assert [(row["step"], row["seed"]) for row in rows] == [(s, seed) for s in (10, 20, 30, 40) for seed in (5, 6)]
+    assert {"value/loss", "policy/loss", "regularizer/loss", "regularizer/active"} <= rows[0].keys()
+    evaluations = metrics.read(folder.evaluations_file)
+    assert [row["step"] for row in evaluations] == [20, 20, 40, 40]
+    assert "validation/value/loss" in evaluations[0]
+
+
+def test_killed_and_resumed_equals_unbroken_bit_for_bit(data_file, tmp_path):
+    """2N steps at once == N steps, process killed with more already written, then resumed to 2N."""
+    whole = small_train(data_file, tmp_path / "whole", seeds=2)
+    script = (
+        "import sys, os, mvl.runs.training as t; sys.path.insert(0, sys.argv[3]); from conftest import small_recipe\n"
+        "after = t._Session._after\n"
+        "def dying(self, state, step, *rest):\n"
+        "    after(self, state, step, *rest)\n"
+        "    if step == 30: os.kill(os.getpid(), 9)\n"
+        "t._Session._after = dying\n"
+        f"t.train(sys.argv[1], small_recipe(), run=sys.argv[2], seeds=2, **{SCHEDULE!r})\n"
+    )
+    tests = os.path.dirname(os.path.dirname(__file__))
+    broken = tmp_path / "broken"
+    killed = subprocess.run([sys.executable, "-c", script, str(data_file), str(broken), tests], capture_output=True)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(metrics.read(broken / "metrics.jsonl")) == 6  # steps 10, 20 and 30, though the checkpoint is of 20
+    assert int(restore(broken)[2].step[0]) == 20
+    resume(broken)
+    assert files(broken) == files(whole)
+
+
+def test_longer_resume_equals_longer_run(data_file, tmp_path):
+    whole = small_train(data_file, tmp_path / "whole")
+    short = small_train(data_file, tmp_path / "short", steps=20)
+    resume(short, steps=40)
+    assert files(short) == files(whole)
+
+
+def test_resume_before_the_first_checkpoint_starts_over(data_file, tmp_path):
+    whole = small_train(data_file, tmp_path / "whole")
+    other = small_train(data_file, tmp_path / "other")
+    (other / "checkpoint.safetensors").unlink()
+    resume(other)
+    assert files(other) == files(whole)
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(data_file, tmp_path):
+    whole = small_train(data_file, tmp_path / "whole")
+    run = tmp_path / "run"
+
+    def interrupt():
+        while not (run / "metrics.jsonl").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(InterruptedTrainingError, match=f"mvl train --resume {run}") as caught:
+        small_train(data_file, run, steps=100_000, eval_every=100_000, save_every=100_000)
+    thread.join()
+    assert caught.value.exit_code == 130
+    assert int(restore(run)[2].step[0]) >= 10
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert whole.exists()
+
+
+def test_non_finite_loss_stops_and_keeps_the_last_good_checkpoint(data_file, tmp_path):
+    run = tmp_path / "run"
+    recipe = small_recipe(regularizer=Mollified(weight=1e38, cost=0.0))
+    with pytest.raises(NonFiniteLossError, match="regularizer became non-finite"):
+        train(data_file, recipe, run=run, learning_rate=10.0, **SCHEDULE)
+    good = small_train(data_file, tmp_path / "good", steps=20)
+    before = (good / "checkpoint.safetensors").read_bytes()
+    raw = json.loads((good / "run.json").read_text())
+    raw["fitted"]["regularizer"]["weight"] = 1e38
+    raw["fitted"]["regularizer"]["cost"] = 0.0
+    (good / "run.json").write_text(json.dumps(raw))
+    with pytest.raises(NonFiniteLossError, match="the last checkpoint is kept"):
+        resume(good, steps=4000)
+    assert (good / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_nothing_is_overwritten(data_file, tmp_path):
+    run = small_train(data_file, tmp_path / "run")
+    before = files(run)
+    with pytest.raises(MvlError, match=r"exists already and is not empty; continue it with: mvl train --resume"):
+        small_train(data_file, run)
+    assert files(run) == before
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("mine")
+    with pytest.raises(MvlError, match="choose another"):
+        small_train(data_file, other)
+    assert [file.name for file in other.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_in_use_is_refused(data_file, tmp_path):
+    run = small_train(data_file, tmp_path / "run")
+    hold = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print('held', flush=True); input()"
+    command = [sys.executable, "-c", hold, str(run / ".lock")]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdout.readline()
+    with pytest.raises(MvlError, match="in use by another process"):
+        resume(run)
+    holder.communicate(b"\n")
+
+
+def test_other_data_is_refused_on_resume(data_file, tmp_path):
+    run = small_train(data_file, tmp_path / "run", steps=20)
+    write_npz(data_file, walk(seed=9))
+    with pytest.raises(MvlError, match="is not the file"):
+        resume(run, steps=40)
+
+
+def test_arrays_train_without_files_or_simulator(tmp_path, dataset):
+    run = train(dataset, small_recipe(), run=tmp_path / "run", **SCHEDULE)
+    policy = mvl.load_policy(run)
+    action = policy.act(dataset.observations[0], dataset.observations[5])
+    assert action.shape == (2,)
+    assert np.abs(action).max() <= 1
+    with pytest.raises(UsageError, match="trained on arrays"):
+        resume(run, steps=60)
+    resume(run, steps=60, data=dataset)
+    assert int(restore(run)[2].step[0]) == 60
+    with pytest.raises(UsageError, match="no environment"):
+        mvl.evaluate(run)
+
+
+def test_settings_from_python(data_file, tmp_path):
+    with pytest.raises(UsageError, match="no setting named 'step'; did you mean steps"):
+        train(data_file, "gcivl", run=tmp_path / "run", step=10)
+    with pytest.raises(UsageError, match="multiple of 100"):
+        train(data_file, "gcivl", run=tmp_path / "run", steps=150)
+    assert not (tmp_path / "run").exists()
+    run = train(data_file, small_recipe(), run=tmp_path / "run", regularizer=mvl.Mollified(cost="auto"), **SCHEDULE)
+    _, description = RunFolder.open(run)
+    assert description.recipe.regularizer.cost == "auto"
+    assert description.fitted.regularizer.cost == pytest.approx(1 / walk().statistics.step)
+
+
+def test_held_out_episodes_replace_a_missing_validation_file(data_file, tmp_path):
+    data_file.with_name("walk-val.npz").unlink()
+    with pytest.raises(MvlError, match=r"walk-val.npz is missing .* --held-out 0.1"):
+        small_train(data_file, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    run = small_train(data_file, tmp_path / "run", held_out=0.2)
+    assert json.loads((run / "run.json").read_text())["data"]["held_out"] == 0.2

@@ -1,0 +1,80 @@
+"""Data flows one way: a module imports only from what lies to its left."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mvl
+
+SOURCE = Path(mvl.__file__).parent
+PARTS = {"representations", "regularizers", "values", "policies"}
+ORDER = [
+    "errors",
+    "types",
+    "registry",
+    "data",
+    "nets",
+    "parts",
+    "recipes",
+    "learn",
+    "evaluate",
+    "runs",
+    "report",
+    "deploy",
+    "cli",
+]
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def rank(module: str) -> int:
+    top = module.split(".")[1]
+    return ORDER.index("parts" if top in PARTS else top)
+
+
+def imports(path: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("mvl"):
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.startswith("mvl.")]
+    return [name for name in found if name != "mvl.__version__"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_left(path):
+    name = ".".join(["mvl", *path.relative_to(SOURCE).with_suffix("").parts])
+    if name in ("mvl.__init__", "mvl.__main__"):
+        return
+    for other in imports(path):
+        assert rank(other) <= rank(name), f"{name} imports {other}, which lies to its right"
+        if rank(other) == rank(name) == ORDER.index("parts"):
+            pytest.fail(f"{name} imports {other}: parts do not know each other")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_files_and_functions_stay_small(path):
+    text = path.read_text()
+    assert text.count("\n") <= 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is long"
+
+
+def test_public_names_exist():
+    for name in mvl.__all__:
+        assert getattr(mvl, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = mvl.nothing
+
+
+def test_the_command_and_the_workers_do_not_load_jax():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, mvl.cli, mvl.evaluate.environments, mvl.data.generate.run, mvl.data.card, mvl.data.sources.npz;"
+        "sys.exit('jax' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
