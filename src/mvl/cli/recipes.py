@@ -9,6 +9,7 @@ def run(argv: list[str]) -> None:
     from mvl import registry
     from mvl.recipes.families import RECIPES
     from mvl.recipes.presets import PRESETS
+    from mvl.recipes.recipe import Learning
 
     print(f"{'recipe':<14}{'representation':<16}{'regularizer':<14}{'value':<14}policy")
     for name, parts in RECIPES.items():
@@ -20,4 +21,5 @@ def run(argv: list[str]) -> None:
             print(f"  {axis:<16}{name:<20}{about}")
     print("\npresets")
     for name, preset in PRESETS.items():
-        print(f"  {name:<8}widths {preset.widths}, batch {preset.batch_size}, {preset.schedule.steps} steps")
+        batch = preset.learning.get("batch_size", Learning.batch_size)
+        print(f"  {name:<8}widths {preset.widths}, batch {batch}, {preset.schedule.steps} steps")

@@ -204,8 +204,9 @@ class _Session:
                 step = int(state.step[0])
                 if step > start + schedule.steps_per_dispatch:  # the first call compiles, and says nothing about speed
                     busy, counted = busy + time.monotonic() - began, counted + schedule.steps_per_dispatch
-                self._after(state, step, columns, counted / busy if counted else 0.0, bool(interrupted))
-                if interrupted and step < schedule.steps:
+                stopping = bool(interrupted)
+                self._after(state, step, columns, counted / busy if counted else 0.0, stopping)
+                if stopping and step < schedule.steps:
                     raise InterruptedTrainingError(
                         f"stopped at step {step} and saved; continue with: mvl train --resume {self.folder.path}"
                     )
