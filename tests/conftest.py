@@ -1,11 +1,15 @@
 """Small data and small recipes that every test may use."""
 
 import os
+from pathlib import Path
 
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")  # two test processes share the cores
+# Tests compile many small programs and run each of them briefly: spend little on optimizing, and compile each once.
+# Two test processes share the cores, so none takes more than one. Child processes inherit all of it.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import numpy as np

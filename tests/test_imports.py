@@ -74,7 +74,7 @@ def test_the_command_and_the_workers_do_not_load_jax():
     import sys
 
     code = (
-        "import sys, mvl.cli, mvl.evaluate.environments, mvl.data.generate.run, mvl.data.card, mvl.data.sources.npz;"
+        "import sys, mvl.cli, mvl.evaluation.environments, mvl.data.generate.run, mvl.data.card, mvl.data.sources.npz;"
         "sys.exit('jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

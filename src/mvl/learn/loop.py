@@ -53,13 +53,18 @@ def dispatches(learner: Learner, state: State, data: Rows, steps: int, per_call:
 
 
 def check_finite(columns: Columns, first_step: int) -> None:
-    """Stop at the first step whose loss is not a number, and name the parts it came from."""
-    losses = {name: column for name, column in columns.items() if name.endswith("/loss")}
-    bad = ~np.isfinite(np.stack(list(losses.values())))  # (parts, seeds, steps)
-    if bad.any():
-        step = int(bad.any(axis=(0, 1)).argmax())
-        parts = [name.removesuffix("/loss") for name, hit in zip(losses, bad[:, :, step].any(axis=1), strict=True) if hit]
-        raise NonFiniteLossError(
-            f"the loss of the {' and the '.join(parts)} became non-finite at step {first_step + step + 1}; "
-            "the last checkpoint is kept. Try a smaller weight or learning rate."
-        )
+    """Stop at the first step whose loss is not a number: name the parts it came from, and what they were just before."""
+    losses = {name.removesuffix("/loss"): column for name, column in columns.items() if name.endswith("/loss")}
+    stacked = np.stack(list(losses.values()))  # (parts, seeds, steps)
+    bad = ~np.isfinite(stacked)
+    if not bad.any():
+        return
+    step = int(bad.any(axis=(0, 1)).argmax())
+    parts = [name for name, hit in zip(losses, bad[:, :, step].any(axis=1), strict=True) if hit]
+    before = stacked[:, :, step - 1].max(axis=1) if step else []
+    history = ", ".join(f"{name} {value:.3g}" for name, value in zip(losses, before, strict=False))
+    raise NonFiniteLossError(
+        f"the loss of the {' and the '.join(parts)} became non-finite at step {first_step + step + 1}"
+        f"{f' (one step before: {history})' if history else ''}; the last checkpoint is kept. "
+        "Try a smaller weight or learning rate."
+    )

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from mvl.data.files import atomic
 from mvl.data.generate.run import scratch_folder
 from mvl.errors import UsageError
-from mvl.evaluate.rollout import TASKS, Played
+from mvl.evaluation.rollout import TASKS, Played
 from mvl.learn.learner import Learner, Parameters
 from mvl.runs.evaluation import evaluate, restore
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from mvl.errors import UsageError
-from mvl.evaluate.environments import Environments
-from mvl.evaluate.rollout import Act, Played, play
+from mvl.evaluation.environments import Environments
+from mvl.evaluation.rollout import Act, Played, play
 from mvl.learn.checkpoint import load
 from mvl.learn.learner import Learner, Parameters, State
 from mvl.learn.loop import initial_state, over_seeds

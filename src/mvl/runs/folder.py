@@ -4,7 +4,8 @@ import fcntl
 import json
 import platform
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -78,8 +79,8 @@ class RunFolder:
             raise MvlError(f"{path} exists already and is not empty; {hint}")
         path.mkdir(parents=True, exist_ok=True)
         folder = cls(path)
-        folder.lock()
-        folder.describe(description)
+        with folder.claimed():
+            folder.describe(description)
         return folder
 
     @classmethod
@@ -100,13 +101,15 @@ class RunFolder:
         with atomic(self.description_file) as partial:
             partial.write_text(json.dumps({**description.to_json(), **surroundings}, indent=2) + "\n")
 
-    def lock(self) -> None:
-        """Claim the folder until this process ends."""
-        self._lock = open(self.path / ".lock", "w")  # noqa: SIM115 (held as long as the process lives)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise MvlError(f"{self.path} is in use by another process; wait for it, or choose another folder.") from None
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Hold the folder; the claim ends with the block, or with the process."""
+        with open(self.path / ".lock", "w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise MvlError(f"{self.path} is in use by another process; wait for it, or choose another folder.") from None
+            yield
 
 
 def versions() -> dict[str, str]:

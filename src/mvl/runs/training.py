@@ -4,7 +4,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,8 +18,8 @@ from mvl.data.goals import Rows, on_device
 from mvl.data.names import TaskName
 from mvl.data.sources import npz
 from mvl.errors import MvlError, UsageError, unknown
-from mvl.evaluate.environments import Environments
-from mvl.evaluate.rollout import play
+from mvl.evaluation.environments import Environments
+from mvl.evaluation.rollout import play
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
@@ -73,31 +73,37 @@ def train(
     )
     target = Path(run) if run else Path("runs") / f"{name or 'data'}-{description.recipe_name}"
     folder = RunFolder.create(target, description)
-    return _run(folder, description, train_data, validation, None, workers)
+    with folder.claimed():
+        return _run(folder, description, train_data, validation, None, workers)
 
 
 def resume(run: Path | str, steps: int | None = None, data: Dataset | None = None, workers: int | None = None) -> Path:
     """Continue a run from its last checkpoint, exactly; `steps` may lengthen it."""
     folder, description = RunFolder.open(Path(run))
-    folder.lock()
-    if steps is not None and steps != description.schedule.steps:
-        description = replace(description, schedule=replace(description.schedule, steps=steps))
-        folder.describe(description)
+    with folder.claimed():
+        if steps is not None and steps != description.schedule.steps:
+            description = replace(description, schedule=replace(description.schedule, steps=steps))
+            folder.describe(description)
+        train_data, validation = _same_data(description, data, run)
+        state = notes = None
+        if folder.checkpoint_file.exists():
+            learner = Learner(description.fitted, description.shapes)
+            like = jax.eval_shape(lambda: initial_state(learner, description.seeds))
+            state, notes = checkpoint.load(folder.checkpoint_file, like)
+        for file in (folder.metrics_file, folder.evaluations_file):
+            metrics.cut(file, notes["sizes"][file.name] if notes else 0)
+        return _run(folder, description, train_data, validation, state, workers)
+
+
+def _same_data(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
+    """The data a run was trained on; anything else is refused."""
     origin = description.data
     path = Path(origin["path"]) if origin["path"] else None
-    if path is None and data is None:
+    if path is None and given is None:
         raise UsageError(f"{run} was trained on arrays; continue it from Python, with the same data.")
     if path is not None and (not path.exists() or fingerprint(path) != origin["sha256"]):
         raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
-    train_data, validation = _load(data or Path(), path, origin["held_out"])
-    state = notes = None
-    if folder.checkpoint_file.exists():
-        learner = Learner(description.fitted, description.shapes)
-        like = jax.eval_shape(lambda: initial_state(learner, description.seeds))
-        state, notes = checkpoint.load(folder.checkpoint_file, like)
-    for file in (folder.metrics_file, folder.evaluations_file):
-        metrics.cut(file, notes["sizes"][file.name] if notes else 0)
-    return _run(folder, description, train_data, validation, state, workers)
+    return _load(given or Path(), path, origin["held_out"])
 
 
 def is_file(task: str | Path) -> bool:
@@ -113,16 +119,13 @@ def _planned(recipe: str | Recipe, preset: str, name: TaskName | None, changes: 
     """The recipe and the schedule with the caller's changes."""
     base, schedule = named_recipe(recipe if isinstance(recipe, str) else "gcivl", preset, name)
     made = base if isinstance(recipe, str) else recipe
-    for key, value in changes.items():
-        if hasattr(made, key) and key != "learning":
-            made = replace(made, **{key: value})
-        elif hasattr(made.learning, key):
-            made = replace(made, learning=replace(made.learning, **{key: value}))
-        elif hasattr(schedule, key):
-            schedule = replace(schedule, **{key: value})
-        else:
-            raise unknown("setting", key, [*vars(made), *vars(made.learning), *vars(schedule)])
-    return made, schedule
+    known = [{field.name for field in fields(part)} for part in (made, made.learning, schedule)]
+    for key in changes:
+        if not any(key in names for names in known):
+            raise unknown("setting", key, set().union(*known))
+    for_recipe, for_learning, for_schedule = ({k: v for k, v in changes.items() if k in names} for names in known)
+    learning = replace(for_recipe.pop("learning", made.learning), **for_learning)
+    return replace(made, **for_recipe, learning=learning), replace(schedule, **for_schedule)
 
 
 def _data_path(task: str | Path | Dataset, name: TaskName | None, folder: Path | str | None) -> Path | None:

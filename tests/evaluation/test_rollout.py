@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mvl.errors import MvlError
-from mvl.evaluate.environments import Environments, Start
-from mvl.evaluate.rollout import play, starts
+from mvl.evaluation.environments import Environments, Start
+from mvl.evaluation.rollout import play, starts
 
 TASK = "pointmaze-medium-navigate-v0"
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mvl.evaluate.environments import Environments, Start
+from mvl.evaluation.environments import Environments, Start
 
 Act = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 """Observations (seeds, episodes, d), goals (seeds, episodes, k), episode numbers, time -> actions (seeds, episodes, a)."""
