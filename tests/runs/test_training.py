@@ -20,7 +20,8 @@ from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
 from mvl.runs.evaluation import restore
 from mvl.runs.folder import RunFolder
-from mvl.runs.training import InterruptedTrainingError, resume, train
+from mvl.runs.session import InterruptedTrainingError
+from mvl.runs.training import resume, train
 
 SCHEDULE = {"steps": 40, "log_every": 10, "eval_every": 20, "save_every": 20, "steps_per_dispatch": 10}
 
@@ -54,12 +55,13 @@ def test_killed_and_resumed_equals_unbroken_bit_for_bit(data_file, tmp_path):
     """2N steps at once == N steps, process killed with more already written, then resumed to 2N."""
     whole = small_train(data_file, tmp_path / "whole", seeds=2)
     script = (
-        "import sys, os, mvl.runs.training as t; sys.path.insert(0, sys.argv[3]); from conftest import small_recipe\n"
-        "after = t._Session._after\n"
+        "import sys, os, mvl.runs.session as s, mvl.runs.training as t\n"
+        "sys.path.insert(0, sys.argv[3]); from conftest import small_recipe\n"
+        "after = s.Session._after\n"
         "def dying(self, state, step, *rest):\n"
         "    after(self, state, step, *rest)\n"
         "    if step == 30: os.kill(os.getpid(), 9)\n"
-        "t._Session._after = dying\n"
+        "s.Session._after = dying\n"
         f"t.train(sys.argv[1], small_recipe(), run=sys.argv[2], seeds=2, **{SCHEDULE!r})\n"
     )
     tests = os.path.dirname(os.path.dirname(__file__))

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -77,6 +78,7 @@ _walker: pointmaze.Walker
 
 def _start(task: TaskName, scratch: str) -> None:
     global _walker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the pool
     tempfile.tempdir = scratch
     _walker = MAKERS[task.family].Walker(task)
 
