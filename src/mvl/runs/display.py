@@ -64,8 +64,10 @@ class TrainingDisplay:
             self.say(f"  step {step}/{self.steps}, {self.speed:.0f} steps/s, {clock(left)} left: {numbers}")
 
     def evaluated(self, rows: list[dict[str, Any]]) -> None:
-        self.evaluations = rows
-        if not self.live:
+        self.evaluations, self.note = rows, ""
+        if self.live:
+            self._live.update(self._panel())
+        else:
             for row in rows:
                 tasks = " ".join(f"{value:.2f}" for value in row["tasks"])
                 self.say(f"  step {row['step']}, seed {row['seed']}: success {row['overall']:.3f} (tasks {tasks})")

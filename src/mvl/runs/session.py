@@ -77,6 +77,7 @@ class Session:
         title = f"{self.description.task} {self.description.recipe_name}"
         self.display = TrainingDisplay(title, schedule.steps, start, self.seeds)
         with catching_interrupts(self.display.say) as interrupted, self.display.running():
+            self.display.advance(start, 0.0, "compiling")
             began, busy, counted = time.monotonic(), 0.0, 0
             for state, columns in dispatches(self.learner, first, self.data, schedule.steps, schedule.steps_per_dispatch):
                 step = int(state.step[0])
