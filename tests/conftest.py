@@ -18,7 +18,7 @@ import pytest
 from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device
 from mvl.recipes.presets import named_recipe
-from mvl.recipes.recipe import Recipe
+from mvl.recipes.recipe import Learning, Recipe
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def rows(dataset):
 def small_recipe(name: str = "gcivl-mvl", **parts) -> Recipe:
     """A named recipe at toy size."""
     recipe, _ = named_recipe(name, "cpu")
-    learning = replace(recipe.learning, batch_size=16)
+    learning = Learning(batch_size=16)
     sized = {axis: replace(getattr(recipe, axis), widths=(16, 16)) for axis in ("value", "policy")}
     return replace(recipe, **{**sized, "learning": learning, **parts})
 

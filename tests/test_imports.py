@@ -18,7 +18,7 @@ ORDER = [
     "parts",
     "recipes",
     "learn",
-    "evaluate",
+    "evaluation",
     "runs",
     "report",
     "deploy",

@@ -90,8 +90,7 @@ def test_resume_before_the_first_checkpoint_starts_over(data_file, tmp_path):
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(data_file, tmp_path):
-    whole = small_train(data_file, tmp_path / "whole")
-    run = tmp_path / "run"
+    before, run = signal.getsignal(signal.SIGINT), tmp_path / "run"
 
     def interrupt():
         while not (run / "metrics.jsonl").exists():
@@ -105,8 +104,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(data_file, tmp_path):
     thread.join()
     assert caught.value.exit_code == 130
     assert int(restore(run)[2].step[0]) >= 10
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert whole.exists()
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_non_finite_loss_stops_and_keeps_the_last_good_checkpoint(data_file, tmp_path):

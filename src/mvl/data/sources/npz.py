@@ -43,7 +43,7 @@ def load(path: Path) -> Dataset:
     if not path.exists():
         raise DataError(f"{path} does not exist.")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             missing = [field for field in FIELDS if field not in file]
             if missing:
                 raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(file.files) or 'nothing'}.")
