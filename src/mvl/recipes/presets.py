@@ -57,7 +57,7 @@ PRESETS = {
         (96, 96, 96),
         {"batch_size": 256, "learning_rate": 1e-3, "target_rate": 0.02},
         Schedule(steps=30_000, eval_every=5_000, eval_episodes=20, log_every=1_000, save_every=5_000),
-        {"mollified": {"fraction": 0.125}},
+        {"mollified": {"fraction": 0.125, "weight": 10.0}},  # the weight of docs/results
     ),
 }
 
