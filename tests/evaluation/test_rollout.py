@@ -81,3 +81,19 @@ def test_random_transitions_do_not_depend_on_the_company():
 def test_a_failing_worker_is_reported():
     with Environments("pointmaze-nowhere-navigate-v0", 1) as environments, pytest.raises(MvlError, match="worker failed"):
         environments.reset([Start(1, 0)])
+
+
+def test_a_script_without_a_main_guard_can_evaluate(tmp_path):
+    """Workers are not copies of the caller, so its top level does not run again."""
+    import subprocess
+    import sys
+
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from mvl.evaluation.environments import Environments, Start\n"
+        "print('once')\n"
+        f"with Environments({TASK!r}, 2) as environments:\n"
+        "    print(environments.reset([Start(1, 0), Start(2, 1)])[0].shape)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.stdout.split("\n") == ["once", "(2, 2)", ""]

@@ -1,11 +1,12 @@
 """Environments in worker processes, stepped together. Nothing here needs JAX, so workers start quickly."""
 
-import multiprocessing
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import traceback
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, Pipe
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,8 +48,9 @@ class Slot:
         return self.observation
 
 
-def _serve(pipe: Connection, dataset_name: str, scratch: str) -> None:
+def serve(handle: int, dataset_name: str, scratch: str) -> None:
     """A worker: answers resets and steps for its share of the episodes until the pipe closes."""
+    pipe = Connection(handle)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     tempfile.tempdir = scratch
     slots: list[Slot] = []
@@ -72,17 +74,16 @@ class Environments:
     """Environments of one task, shared out over processes. What happens in them does not depend on how many."""
 
     def __init__(self, dataset_name: str, workers: int) -> None:
-        context = multiprocessing.get_context("spawn")
         self.scratch = tempfile.mkdtemp(prefix="mvl-")  # environments leave model files behind
         self.pipes: list[Connection] = []
-        self.processes = []
+        self.processes: list[subprocess.Popen[bytes]] = []
         for _ in range(workers):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, dataset_name, self.scratch), daemon=True)
-            process.start()
+            ours, theirs = Pipe()
+            # A plain child process: one started by multiprocessing would run the caller's script once more.
+            code = f"from {__name__} import serve; serve({theirs.fileno()}, {dataset_name!r}, {self.scratch!r})"
+            self.processes.append(subprocess.Popen([sys.executable, "-c", code], pass_fds=[theirs.fileno()]))
             theirs.close()
             self.pipes.append(ours)
-            self.processes.append(process)
 
     def reset(self, starts: list[Start]) -> tuple[np.ndarray, np.ndarray]:
         """Begin these episodes: observations (episodes, d) and goals (episodes, k)."""
@@ -115,7 +116,10 @@ class Environments:
         for pipe in self.pipes:
             pipe.close()
         for process in self.processes:
-            process.join(timeout=5)
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def __enter__(self) -> "Environments":
