@@ -184,6 +184,14 @@ def test_settings_that_need_data_say_so(key):
         Mollified(scale="std")(cone(), key)
 
 
+def test_scales_of_ones_own(key):
+    with pytest.raises(UsageError, match="scale has 3 numbers for points of 2 dimensions"):
+        Mollified(scale=(1.0, 2.0, 3.0))(cone(), key)
+    with pytest.raises(UsageError, match="give a number with scales of your own"):
+        Mollified(scale=(1.0, 2.0), cost="auto").fit(STATISTICS)
+    assert Mollified(scale=(1.0, 2.0), cost=3.0).fit(STATISTICS) == Mollified(scale=(1.0, 2.0), cost=3.0)
+
+
 @pytest.mark.parametrize("wrong", [{"samples": 0}, {"fraction": 0.0}, {"fraction": 1.5}, {"viscosity": 0.0}])
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(UsageError):

@@ -45,6 +45,8 @@ class Mollified:
 
     def fit(self, statistics: Statistics) -> "Mollified":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""
+        if self.cost == "auto" and not isinstance(self.scale, str):
+            raise UsageError("cost='auto' knows steps in raw units and in spreads; give a number with scales of your own.")
         step = statistics.step if self.scale == "raw" else statistics.scaled_step
         cost = 1.0 / step if self.cost == "auto" else self.cost
         return replace(self, cost=cost, scale=statistics.spread if self.scale == "std" else self.scale)
@@ -56,7 +58,7 @@ class Mollified:
         cost = self.price() * jnp.linalg.norm(steps, axis=-1)  # (samples, batch)
 
         here = field.at(points, goals)[:, None]  # (heads, 1, batch)
-        near = field.at(points + self.units() * steps, goals)  # (heads, samples, batch)
+        near = field.at(points + self.units(points.shape[-1]) * steps, goals)  # (heads, samples, batch)
         excess = near - here - cost
         hinged = excess.mean(axis=1) if self.form == "text" else excess
         penalty = jnp.square(jax.nn.relu(hinged)).mean(axis=tuple(range(1, hinged.ndim))).sum()
@@ -81,7 +83,11 @@ class Mollified:
             raise UsageError("cost='auto' needs data: use Mollified(...).fit(statistics), or give a number.")
         return self.cost
 
-    def units(self) -> Array | float:
+    def units(self, dimensions: int) -> Array | float:
         if self.scale == "std":
             raise UsageError("scale='std' needs data: use Mollified(...).fit(statistics), or give the scales.")
-        return 1.0 if self.scale == "raw" else jnp.asarray(self.scale)
+        if self.scale == "raw":
+            return 1.0
+        if len(self.scale) != dimensions:
+            raise UsageError(f"scale has {len(self.scale)} numbers for points of {dimensions} dimensions.")
+        return jnp.asarray(self.scale)
