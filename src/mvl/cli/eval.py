@@ -18,10 +18,9 @@ def run(argv: list[str]) -> None:
     import json
 
     from mvl.report.tables import success_table
-    from mvl.runs.evaluation import evaluate, rows
-    from mvl.runs.folder import RunFolder
+    from mvl.runs.evaluation import evaluate, restore, rows
 
-    _, description = RunFolder.open(options.run)
+    description, _, state = restore(options.run)
     played = evaluate(
         options.run,
         episodes=options.episodes,
@@ -29,5 +28,5 @@ def run(argv: list[str]) -> None:
         seed=options.seed,
         workers=options.workers,
     )
-    found = rows(played, description.seeds, description.schedule.steps)
+    found = rows(played, description.seeds, int(state.step[0]))
     print(json.dumps(found) if options.json else success_table({row["seed"]: row for row in found}))
