@@ -60,11 +60,10 @@ def train(row: str, folder: Path, core: int, options: argparse.Namespace) -> Pat
 
 
 def summary(row: str, run: Path) -> dict[str, object]:
-    """The numbers of one row: success over seeds, the share of active terms, the spread of values, time."""
+    """The numbers of one row: success over seeds, the share of active terms, the mean value."""
     folder, description = RunFolder.open(run)
     result = reported(metrics.read(folder.evaluations_file))
     last = [m for m in metrics.read(folder.metrics_file) if m["step"] == description.schedule.steps]
-    timing = metrics.read(folder.timing_file)[-1]
     tasks = np.mean([seed["tasks"] for seed in result.values()], axis=0)
     return {
         "regularizer": row,
@@ -76,7 +75,6 @@ def summary(row: str, run: Path) -> dict[str, object]:
         "value_mean": round(float(np.mean([m["value/mean"] for m in last])), 2),
         "steps": description.schedule.steps,
         "seeds": len(result),
-        "ms_per_step_all_seeds": round(1000 / timing["steps_per_second"], 2),
     }
 
 
