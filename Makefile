@@ -31,6 +31,7 @@ bench: $(READY)
 # The evidence in docs/results/: about 90 minutes on two cores; goes on where it was stopped.
 results: $(READY)
 	$(BIN)/python scripts/pointmaze_medium.py
+	$(BIN)/python scripts/pointmaze_medium.py --table representations --seeds 1
 
 # Exact versions for every supported Python, without index addresses; needs uv.
 lock:

@@ -1,6 +1,6 @@
-"""Does it learn, and what does each regularizer do? GCIVL on pointmaze-medium-navigate at the `cpu` preset.
+"""Does it learn? GCIVL on pointmaze-medium-navigate at the `cpu` preset: what regularizers do, what representations do.
 
-Trains every row of ROWS, all seeds of a row in one process, one process per core; goes on where it was stopped.
+Trains every row of a table, all seeds of a row in one process, one process per core; goes on where it was stopped.
 Writes the table and the numbers behind it to docs/results/.
 """
 
@@ -24,7 +24,7 @@ from mvl.runs.folder import RunFolder
 TASK = "pointmaze-medium-navigate-v0"
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
-ROWS: dict[str, list[str]] = {
+REGULARIZERS: dict[str, list[str]] = {
     "none": ["--recipe", "gcivl"],
     "eikonal, weight 1": ["--recipe", "gcivl-eik"],
     **{
@@ -35,14 +35,23 @@ ROWS: dict[str, list[str]] = {
         for weight in (1, 10, 100)
     },
 }
-PAPER = {"none": "0.78", "mollified, weight 1, cost 1.0": "0.70"}
-"""Table 1, pointmaze-medium, ORIG and ORIG-MVL; the paper gives no weight, and its cost is 1."""
+REPRESENTATIONS = {name: ["--recipe", name] for name in ("vib", "vip", "tra", "byol", "dual")}
+REPRESENTATIONS |= {name: ["--recipe", name] for name in ("vib-mvl", "vib-eik", "dual-mvl", "dual-eik")}
+TABLES = {"regularizers": REGULARIZERS, "representations": REPRESENTATIONS}
+
+PAPER = {
+    "none": "0.78",
+    "mollified, weight 1, cost 1.0": "0.70",
+    **{"vib": "0.69", "vip": "0.00", "tra": "0.03", "byol": "0.37", "dual": "0.76"},
+    **{"vib-mvl": "0.92", "dual-mvl": "0.96", "dual-eik": "0.92"},
+}
+"""Table 1, pointmaze-medium (ORIG and ORIG-MVL are the first two), and table 2 for dual-eik; the paper gives no weight."""
 
 
-def train(row: str, folder: Path, core: int, options: argparse.Namespace) -> Path:
+def train(row: str, flags: list[str], folder: Path, core: int, options: argparse.Namespace) -> Path:
     """One row, pinned to one core."""
     run = folder / row.replace(", ", "_").replace(" ", "-")
-    new = [TASK, *ROWS[row], "--preset", "cpu", "--run", str(run), "--seeds", str(options.seeds), "--data", str(options.data)]
+    new = [TASK, *flags, "--preset", "cpu", "--run", str(run), "--seeds", str(options.seeds), "--data", str(options.data)]
     new += ["--workers", "1", *options.flags]
     command = ["--resume", str(run), "--workers", "1"] if (run / "run.json").exists() else new
     log = folder / f"{run.name}.log"
@@ -66,7 +75,7 @@ def summary(row: str, run: Path) -> dict[str, object]:
     last = [m for m in metrics.read(folder.metrics_file) if m["step"] == description.schedule.steps]
     tasks = np.mean([seed["tasks"] for seed in result.values()], axis=0)
     return {
-        "regularizer": row,
+        "recipe": row,
         "paper": PAPER.get(row, ""),
         "per_seed": json.dumps([round(seed["overall"], 4) for seed in result.values()]),
         **dict(zip(("mean", "low", "high"), np.round(estimate([s["overall"] for s in result.values()]), 4), strict=True)),
@@ -79,13 +88,13 @@ def summary(row: str, run: Path) -> dict[str, object]:
 
 
 def markdown(rows: list[dict[str, object]]) -> str:
-    head = "| regularizer | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | paper (1M steps, width 512) |\n"
+    head = "| recipe | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | paper (1M steps, width 512) |\n"
     lines = [head + "|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         tasks = " | ".join(f"{row[f'task{i}']:.2f}" for i in range(1, 6))
         active = "" if np.isnan(float(str(row["active"]))) else f"{row['active']:.3f}"
         success = f"{row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
-        lines.append(f"| {row['regularizer']} | {success} | {tasks} | {active} | {row['paper']} |")
+        lines.append(f"| {row['recipe']} | {success} | {tasks} | {active} | {row['paper']} |")
     return "\n".join(lines)
 
 
@@ -95,9 +104,12 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/pointmaze-medium"))
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--rows", nargs="*", default=list(ROWS), choices=list(ROWS))
+    parser.add_argument("--table", choices=list(TABLES), default="regularizers")
+    parser.add_argument("--rows", nargs="*", help="only these rows")
     parser.add_argument("flags", nargs="*", help="more flags for mvl train, after --")
     options = parser.parse_args()
+    rows_of = TABLES[options.table]
+    names = options.rows or list(rows_of)
     if not (options.data / f"{TASK}.npz").exists():
         subprocess.run([sys.executable, "-m", "mvl", "data", "generate", TASK, "--data", str(options.data)], check=True)
     options.runs.mkdir(parents=True, exist_ok=True)
@@ -109,19 +121,19 @@ def main() -> None:
     def on_free_core(row: str) -> Path:
         core = free.get()
         try:
-            return train(row, options.runs, core, options)
+            return train(row, rows_of[row], options.runs, core, options)
         finally:
             free.put(core)
 
     with ThreadPoolExecutor(cores()) as pool:
-        runs = list(pool.map(on_free_core, options.rows))
-    rows = [summary(row, run) for row, run in zip(options.rows, runs, strict=True)]
+        runs = list(pool.map(on_free_core, names))
+    rows = [summary(row, run) for row, run in zip(names, runs, strict=True)]
     options.results.mkdir(parents=True, exist_ok=True)
-    with open(options.results / "pointmaze-medium.csv", "w", newline="") as file:
+    with open(options.results / f"pointmaze-medium-{options.table}.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    (options.results / "pointmaze-medium-table.md").write_text(markdown(rows) + "\n")
+    (options.results / f"pointmaze-medium-{options.table}.md").write_text(markdown(rows) + "\n")
     print(markdown(rows))
 
 

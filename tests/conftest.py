@@ -19,6 +19,7 @@ from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
+from mvl.registry import AXES
 
 
 @pytest.fixture
@@ -51,7 +52,12 @@ def small_recipe(name: str = "gcivl-mvl", **parts) -> Recipe:
     """A named recipe at toy size."""
     recipe, _ = named_recipe(name, "cpu")
     learning = Learning(batch_size=16)
-    sized = {axis: replace(getattr(recipe, axis), widths=(16, 16)) for axis in ("value", "policy")}
+    small = {"widths": (16, 16), "size": 6}
+
+    def shrunk(part):
+        return replace(part, **{name: value for name, value in small.items() if hasattr(part, name)})
+
+    sized = {axis: shrunk(getattr(recipe, axis)) for axis in AXES}
     return replace(recipe, **{**sized, "learning": learning, **parts})
 
 

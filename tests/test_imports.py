@@ -49,8 +49,9 @@ def test_imports_point_left(path):
         return
     for other in imports(path):
         assert rank(other) <= rank(name), f"{name} imports {other}, which lies to its right"
-        if rank(other) == rank(name) == ORDER.index("parts"):
-            pytest.fail(f"{name} imports {other}: parts do not know each other")
+        component = name.startswith("mvl.representations.") and other.startswith("mvl.values.")
+        if rank(other) == rank(name) == ORDER.index("parts") and not component:
+            pytest.fail(f"{name} imports {other}: parts do not know each other, but a representation may contain a value")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from mvl.errors import UsageError
 
 if TYPE_CHECKING:  # data tools read this file too, and need not wait for JAX
     from jax import Array
@@ -17,12 +20,40 @@ Encode: TypeAlias = Callable[["Array"], "Array"]
 """States (..., d) -> the goals of a batch as represented for someone standing there (..., k)."""
 
 
+@dataclass(frozen=True)
+class Stream:
+    """Where the goals of one loss come from; the three shares sum to one."""
+
+    current: float = 0.2
+    """Share of goals that are the current state."""
+    trajectory: float = 0.5
+    """Share of goals from the rest of the same episode."""
+    random: float = 0.3
+    """Share of goals from anywhere in the data."""
+    geometric: bool = True
+    """Episode goals lie a geometric number of steps ahead (mean 1 / (1 - discount)), otherwise uniformly."""
+
+    def __post_init__(self) -> None:
+        shares = (self.current, self.trajectory, self.random)
+        if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+            raise UsageError(f"goal shares must be at least 0 and sum to 1, not {shares}.")
+
+
 class Goals(NamedTuple):
     """Goals drawn for a batch of transitions, and what a step pays on the way to them."""
 
     states: Array  # (batch, k)
     rewards: Array  # (batch,) 0 where the goal is the current state, otherwise -1
     masks: Array  # (batch,) 0 where the goal is the current state, otherwise 1
+
+
+class Windows(NamedTuple):
+    """Four states of one episode in the order of time; `there` comes right after `here`."""
+
+    start: Array  # (batch, d)
+    here: Array
+    there: Array
+    end: Array
 
 
 class Batch(NamedTuple):
@@ -34,6 +65,10 @@ class Batch(NamedTuple):
     value_goals: Goals
     actor_goals: Goals
     discount: Array  # (): the discount these goals were drawn with
+    representation_goals: Goals | None = None
+    """A draw of its own, for representations that ask for one."""
+    windows: Windows | None = None
+    """Independent of the transitions, for representations that ask for them."""
 
 
 class Shapes(NamedTuple):
@@ -64,8 +99,13 @@ class Field(NamedTuple):
     """
 
     at: Callable[[Array, Array], Array]  # points (..., d), goals broadcastable to (..., k) -> (heads, ...)
-    points: Array  # (batch, d)
+    points: Array  # (batch, d), or (few, 1, d) for a few points that are each asked about every goal
     goals: Array  # (batch, k)
+
+    @property
+    def paired(self) -> bool:
+        """Whether point i belongs to goal i alone."""
+        return self.points.ndim == self.goals.ndim
 
 
 class Judge(NamedTuple):
@@ -80,6 +120,10 @@ class Representation(Protocol):
 
     shaped_by_value: ClassVar[bool]
     """May the value loss (and the regularizer) train it?"""
+    stream: ClassVar[Stream | None]
+    """Goals it needs in `batch.representation_goals`, if any."""
+    windows: ClassVar[bool]
+    """Whether it needs `batch.windows`."""
 
     def width(self, goal: int) -> int:
         """Length of a represented goal, given the raw length."""
@@ -94,6 +138,16 @@ class Representation(Protocol):
     def encode(self, params: Params, states: Array, goals: Array, key: Key) -> Array: ...
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss: ...
+
+
+@runtime_checkable
+class HasSurface(Protocol):
+    """A representation with a value surface of its own, which a regularizer may be pointed at."""
+
+    regularized: str
+    """`downstream`: only the value's surface; `own`: only this one; `both`."""
+
+    def surface(self, params: Params, batch: Batch) -> Field: ...
 
 
 class Regularizer(Protocol):

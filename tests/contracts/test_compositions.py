@@ -17,8 +17,7 @@ from mvl.recipes.recipe import Recipe, make_part
 from mvl.types import Shapes
 
 
-@pytest.mark.parametrize("name", RECIPES)
-@pytest.mark.parametrize("dimensions", [1, 4])
+@pytest.mark.parametrize(("name", "dimensions"), [*[(name, 4) for name in RECIPES], ("gcivl-mvl", 1), ("dual-mvl", 1)])
 def test_a_step_is_finite_and_reproducible(name, dimensions):
     data = walk(dimensions=dimensions)
     learner = Learner(small_recipe(name).fit(data.statistics), Shapes(dimensions, dimensions, dimensions))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from mvl.data.dataset import Dataset
-from mvl.data.goals import Stream, ahead_geometric, ahead_uniform, draw_goal_rows, draw_rows, goals_at, on_device, sample
+from mvl.data.goals import Streams, ahead_geometric, ahead_uniform, draw_goal_rows, draw_rows, goals_at, on_device, sample
 from mvl.errors import UsageError
+from mvl.types import Stream
 
 MANY = 40_000
 ROWS = 1001
@@ -88,7 +89,7 @@ def test_reward_and_mask_go_by_row_not_by_equal_states():
 
 def test_batches_are_jitted_reproducible_and_consistent(key):
     data = long_data()
-    draw = jax.jit(partial(sample, count=256, value=Stream(), actor=Stream(0.0, 1.0, 0.0, False), discount=0.99))
+    draw = jax.jit(partial(sample, count=256, streams=Streams(Stream(), Stream(0.0, 1.0, 0.0, False)), discount=0.99))
     batch, again = draw(key, data), draw(key, data)
     assert all((a == b).all() for a, b in zip(jax.tree.leaves(batch), jax.tree.leaves(again), strict=True))
     assert (batch.next_observations == batch.observations + 1).all()
@@ -100,7 +101,7 @@ def test_batches_are_jitted_reproducible_and_consistent(key):
 
 def test_streams_are_drawn_independently(key):
     future = Stream(0.0, 1.0, 0.0, geometric=False)
-    batch = sample(key, long_data(), 512, future, future, 0.99)
+    batch = sample(key, long_data(), 512, Streams(future, future), 0.99)
     assert np.mean(np.asarray(batch.value_goals.states == batch.actor_goals.states)) < 0.2
 
 

@@ -22,6 +22,8 @@ class Scaled:
     """A representation with one weight, to see who trains it: z = w g."""
 
     shaped_by_value: ClassVar[bool] = False
+    stream: ClassVar[None] = None
+    windows: ClassVar[bool] = False
     own: float = 0.0
 
     def width(self, goal):
@@ -153,3 +155,50 @@ def test_value_of_a_state_is_the_mean_of_the_heads(key):
     states, goals = jax.random.normal(key, (2, 6, 2))
     heads = learner.recipe.value.at(params.value, states, goals)
     assert np.allclose(learner.values(params, states, goals, key), heads.mean(0), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["vib", "vip", "tra", "byol", "dual"])
+def test_who_trains_a_representation(name, rows, key):
+    """The value loss and the regularizer train VIB alone; the policy loss trains none; each trains itself."""
+    steep = Mollified(cost=0.0)
+    learner = Learner(small_recipe(name, regularizer=steep), SHAPES)
+    for part in ("value", "regularizer"):
+        reached = size(gradients(learner, rows, key, part).representation) > 0
+        assert reached == (name == "vib"), part
+    assert size(gradients(learner, rows, key, "policy").representation) == 0
+    own = gradients(learner, rows, key, "representation")
+    assert size(own.representation) > 0
+    assert size(own.value) == size(own.policy) == 0
+
+
+def test_dual_critic_has_a_slow_copy_and_its_value_none(rows):
+    learner = Learner(small_recipe("dual"), SHAPES)
+    state = learner.init(jnp.asarray(0))
+    after, _ = learner.step(learner.step(state, rows)[0], rows)
+    kernel = after.targets.representation.hidden[0].kernel
+    assert kernel.shape == state.params.representation.critic.hidden[0].kernel.shape
+    assert not np.allclose(kernel, after.params.representation.critic.hidden[0].kernel, atol=1e-7)
+
+
+@pytest.mark.parametrize(("regularized", "own", "downstream"), [("downstream", 0, 1), ("own", 1, 0), ("both", 1, 1)])
+@pytest.mark.parametrize("anchors", [0, 4])
+def test_dual_chooses_which_surface_is_regularized(rows, key, regularized, own, downstream, anchors):
+    from dataclasses import replace
+
+    recipe = small_recipe("dual", regularizer=Mollified(cost=0.0))
+    recipe = replace(recipe, representation=replace(recipe.representation, regularized=regularized, anchors=anchors))
+    found = gradients(Learner(recipe, SHAPES), rows, key, "regularizer")
+    assert (size((found.representation.state, found.representation.goal)) > 0) == bool(own)
+    assert size(found.representation.critic) == 0
+    assert (size(found.value) > 0) == bool(downstream)
+
+
+def test_eikonal_refuses_a_surface_of_all_goals(rows, key):
+    from dataclasses import replace
+
+    from mvl.errors import UsageError
+
+    recipe = small_recipe("dual-eik")
+    recipe = replace(recipe, representation=replace(recipe.representation, regularized="own", anchors=4))
+    with pytest.raises(UsageError, match="anchors to 0"):
+        gradients(Learner(recipe, SHAPES), rows, key, "regularizer")

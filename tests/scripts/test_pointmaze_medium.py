@@ -21,9 +21,9 @@ def test_rows_become_a_table(tmp_path):
     command = [sys.executable, str(SCRIPT), *places, "--seeds", "2", "--rows", *ROWS, "--", *TINY]
     first = subprocess.run(command, capture_output=True, text=True)
     assert first.returncode == 0, first.stderr
-    with open(tmp_path / "results" / "pointmaze-medium.csv") as file:
+    with open(tmp_path / "results" / "pointmaze-medium-regularizers.csv") as file:
         rows = list(csv.DictReader(file))
-    assert [row["regularizer"] for row in rows] == ROWS
+    assert [row["recipe"] for row in rows] == ROWS
     assert rows[0]["steps"] == "20"
     assert rows[0]["paper"] == "0.78"
     assert (rows[0]["active"], rows[1]["active"] != "nan") == ("nan", True)

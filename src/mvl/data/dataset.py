@@ -78,6 +78,11 @@ class Dataset:
         return np.repeat(self.ends - 1, np.diff(np.concatenate([[-1], self.ends])))
 
     @cached_property
+    def first_rows(self) -> np.ndarray:
+        """For each row, the first row of its episode."""
+        return np.repeat(self.starts, np.diff(np.concatenate([[-1], self.ends])))
+
+    @cached_property
     def steps(self) -> np.ndarray:
         """What each transition adds to the observation, (transitions, d)."""
         return self.observations[self.transitions + 1] - self.observations[self.transitions]

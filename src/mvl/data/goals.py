@@ -1,6 +1,5 @@
 """Goals drawn for transitions: pure functions of a key, sampling from arrays that lie on the device."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax
@@ -8,8 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from mvl.data.dataset import Dataset
-from mvl.errors import UsageError
-from mvl.types import Batch, Goals, Key
+from mvl.types import Batch, Goals, Key, Stream, Windows
 
 
 class Rows(NamedTuple):
@@ -18,6 +16,7 @@ class Rows(NamedTuple):
     observations: Array  # (rows, d)
     actions: Array  # (rows, a)
     transitions: Array  # (transitions,) rows that have a successor
+    first_rows: Array  # (rows,) the first row of the same episode
     final_goals: Array  # (rows,) the last row of the same episode that may be a goal
 
 
@@ -26,27 +25,18 @@ def on_device(dataset: Dataset) -> Rows:
         jnp.asarray(dataset.observations),
         jnp.asarray(dataset.actions),
         jnp.asarray(dataset.transitions, jnp.int32),
+        jnp.asarray(dataset.first_rows, jnp.int32),
         jnp.asarray(dataset.final_goals, jnp.int32),
     )
 
 
-@dataclass(frozen=True)
-class Stream:
-    """Where the goals of one loss come from; the three shares sum to one."""
+class Streams(NamedTuple):
+    """Everything a batch is to hold besides its transitions."""
 
-    current: float = 0.2
-    """Share of goals that are the current state."""
-    trajectory: float = 0.5
-    """Share of goals from the rest of the same episode."""
-    random: float = 0.3
-    """Share of goals from anywhere in the data."""
-    geometric: bool = True
-    """Episode goals lie a geometric number of steps ahead (mean 1 / (1 - discount)), otherwise uniformly."""
-
-    def __post_init__(self) -> None:
-        shares = (self.current, self.trajectory, self.random)
-        if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
-            raise UsageError(f"goal shares must be at least 0 and sum to 1, not {shares}.")
+    value: Stream
+    actor: Stream
+    representation: Stream | None = None
+    windows: bool = False
 
 
 def ahead_geometric(key: Key, rows: Array, final: Array, discount: float) -> Array:
@@ -82,15 +72,34 @@ def goals_at(data: Rows, rows: Array, goal_rows: Array) -> Goals:
     return Goals(data.observations[goal_rows], -missed, missed)
 
 
-def sample(key: Key, data: Rows, count: int, value: Stream, actor: Stream, discount: float) -> Batch:
+def draw_windows(key: Key, data: Rows, count: int) -> Windows:
+    """Start, two successive states and end within one episode: start < end, start <= here < end (VIP)."""
+    pick, start_key, end_key, here_key = jax.random.split(key, 4)
+    episode = draw_rows(pick, data, count)
+    first, final = data.first_rows[episode], data.final_goals[episode]
+    start = jax.random.randint(start_key, (count,), first, jnp.maximum(first + 1, final - 1))
+    end = jax.random.randint(end_key, (count,), jnp.minimum(start + 1, final), final + 1)
+    here = jax.random.randint(here_key, (count,), start, jnp.maximum(start + 1, end))
+    there = jnp.minimum(here + 1, end)
+    return Windows(*(data.observations[rows] for rows in (start, here, there, end)))
+
+
+def sample(key: Key, data: Rows, count: int, streams: Streams, discount: float) -> Batch:
     """A batch of transitions with one goal from each stream, drawn independently."""
     pick, for_value, for_actor = jax.random.split(key, 3)
     rows = draw_rows(pick, data, count)
+
+    def goals(key: Key, stream: Stream) -> Goals:
+        return goals_at(data, rows, draw_goal_rows(key, data, rows, stream, discount))
+
+    extra = jax.random.fold_in(key, 3), jax.random.fold_in(key, 4)
     return Batch(
         observations=data.observations[rows],
         actions=data.actions[rows],
         next_observations=data.observations[rows + 1],
-        value_goals=goals_at(data, rows, draw_goal_rows(for_value, data, rows, value, discount)),
-        actor_goals=goals_at(data, rows, draw_goal_rows(for_actor, data, rows, actor, discount)),
+        value_goals=goals(for_value, streams.value),
+        actor_goals=goals(for_actor, streams.actor),
         discount=jnp.asarray(discount),
+        representation_goals=goals(extra[0], streams.representation) if streams.representation else None,
+        windows=draw_windows(extra[1], data, count) if streams.windows else None,
     )

@@ -9,9 +9,9 @@ import optax
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.data.goals import Rows, sample
+from mvl.data.goals import Rows, Streams, sample
 from mvl.recipes.recipe import Recipe
-from mvl.types import Batch, Field, HasField, Judge, Key, Loss, Metrics, Params, Shapes
+from mvl.types import Batch, Field, HasField, HasSurface, Judge, Key, Loss, Metrics, Params, Shapes
 
 
 class Parameters(NamedTuple):
@@ -43,6 +43,12 @@ def combine(losses: dict[str, Loss]) -> Loss:
     for part, (_, found) in losses.items():
         metrics |= {f"{part}/{name}": value for name, value in found.items()}
     return sum((loss for loss, _ in losses.values()), jnp.zeros(())), metrics
+
+
+def add(losses: list[Loss]) -> Loss:
+    """The sum of losses of one kind, and the mean of their metrics."""
+    total = sum((loss for loss, _ in losses), jnp.zeros(()))
+    return total, {name: jnp.stack([found[name] for _, found in losses]).mean() for name in losses[0][1]}
 
 
 @dataclass(frozen=True)
@@ -91,10 +97,21 @@ class Learner:
             "value": recipe.value.loss(params.value, targets.value, batch, encode),
             "policy": recipe.policy.loss(params.policy, self.judge(constant), batch, encode_for_actor, act_key),
         }
-        if "field" in recipe.value.offers:
-            field = self.field(params._replace(representation=rep), batch, see_key)
-            losses["regularizer"] = recipe.regularizer(field, geometry_key)
+        fields = self.fields(params, params._replace(representation=rep), batch, see_key)
+        if fields:
+            losses["regularizer"] = add([recipe.regularizer(field, geometry_key) for field in fields])
         return combine(losses)
+
+    def fields(self, params: Parameters, downstream: Parameters, batch: Batch, key: Key) -> list[Field]:
+        """The surfaces to regularize: the value's, and a representation's own where it asks for that."""
+        rep = self.recipe.representation
+        chosen = rep.regularized if isinstance(rep, HasSurface) else "downstream"
+        found = []
+        if "field" in self.recipe.value.offers and chosen in ("downstream", "both"):
+            found.append(self.field(downstream, batch, key))
+        if isinstance(rep, HasSurface) and chosen in ("own", "both"):
+            found.append(rep.surface(params.representation, batch))
+        return found
 
     def field(self, params: Parameters, batch: Batch, key: Key) -> Field:
         """The value surface over observations; the goal is encoded anew at every point it is asked about."""
@@ -115,8 +132,9 @@ class Learner:
         return Judge(**offered)
 
     def sample(self, data: Rows, key: Key) -> Batch:
-        learning = self.recipe.learning
-        return sample(key, data, learning.batch_size, learning.value_goals, learning.actor_goals, learning.discount)
+        learning, rep = self.recipe.learning, self.recipe.representation
+        streams = Streams(learning.value_goals, learning.actor_goals, rep.stream, rep.windows)
+        return sample(key, data, learning.batch_size, streams, learning.discount)
 
     def step(self, state: State, data: Rows) -> tuple[State, Metrics]:
         """One batch, one Adam step; the copies move towards the parameters from before the step (as OGBench)."""

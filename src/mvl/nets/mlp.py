@@ -9,6 +9,7 @@ from jax import Array
 from mvl.types import Key
 
 glorot = jax.nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")
+lecun = jax.nn.initializers.lecun_normal()
 small = jax.nn.initializers.variance_scaling(0.01, "fan_avg", "uniform")
 
 
@@ -82,10 +83,14 @@ def init_ensemble(key: Key, heads: int, *args, **kwargs) -> MLP:
     return jax.vmap(lambda k: init_mlp(k, *args, **kwargs))(jax.random.split(key, heads))
 
 
+def heads_of(mlp: MLP) -> list[MLP]:
+    """The networks of an ensemble, one by one."""
+    return [jax.tree.map(lambda leaf, e=e: leaf[e], mlp) for e in range(mlp.output.bias.shape[0])]
+
+
 def apply_ensemble(mlp: MLP, *inputs: Array) -> Array:
     """All heads on the same inputs: (heads, ..., outputs).
 
     Written out head by head: who looks at one head alone (a gradient) then pays for that one only.
     """
-    heads = mlp.output.bias.shape[0]
-    return jnp.stack([apply_mlp(jax.tree.map(lambda leaf, e=e: leaf[e], mlp), *inputs) for e in range(heads)])
+    return jnp.stack([apply_mlp(head, *inputs) for head in heads_of(mlp)])

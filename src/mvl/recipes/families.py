@@ -7,6 +7,10 @@ FAMILIES = {
     "gcivl": ("implicit_v", "advantage_weighted"),
 }
 
+# Representations, each a recipe on top of GCIVL; `orig` is the paper's word for the raw goal.
+REPRESENTATIONS = {"gcivl": "identity", "vib": "vib", "vip": "vip", "tra": "tra", "byol": "byol", "dual": "dual"}
+ALIASES = {"orig": "gcivl"}
+
 # suffix: regularizer
 REGULARIZERS = {"": "none", "-mvl": "mollified", "-eik": "eikonal"}
 
@@ -21,7 +25,13 @@ class Names(NamedTuple):
 
 
 RECIPES = {
-    f"{family}{suffix}": Names("identity", regularizer, value, policy)
-    for family, (value, policy) in FAMILIES.items()
+    f"{name}{suffix}": Names(representation, regularizer, *FAMILIES["gcivl"])
+    for name, representation in REPRESENTATIONS.items()
     for suffix, regularizer in REGULARIZERS.items()
 }
+
+
+def canonical(name: str) -> str:
+    """The recipe an alias stands for."""
+    stem, dash, suffix = name.partition("-")
+    return ALIASES.get(stem, stem) + dash + suffix

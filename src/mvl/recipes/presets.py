@@ -5,9 +5,9 @@ from typing import Any
 
 from mvl.data.names import TaskName
 from mvl.errors import UsageError, unknown
-from mvl.recipes.families import RECIPES
+from mvl.recipes.families import RECIPES, canonical
 from mvl.recipes.recipe import Learning, Recipe, make_part
-from mvl.recipes.tasks import learning_settings
+from mvl.recipes.tasks import learning_settings, part_settings
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,15 @@ def named_recipe(
     name: str, preset: str, task: TaskName | None = None, parts: dict[str, str] | None = None
 ) -> tuple[Recipe, Schedule]:
     """The recipe of that name at a preset's size, with the task's settings; `parts` swaps single axes by name."""
-    if name not in RECIPES:
+    if canonical(name) not in RECIPES:
         raise unknown("recipe", name, RECIPES)
     if preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
     size = PRESETS[preset]
-    chosen = {**RECIPES[name]._asdict(), **(parts or {})}
-    made = {axis: _sized(make_part(axis, part, **size.parts.get(part, {})), size) for axis, part in chosen.items()}
+    for_task = part_settings(task) if task else {}
+    chosen = {**RECIPES[canonical(name)]._asdict(), **(parts or {})}
+    settings = {part: {**for_task.get(part, {}), **size.parts.get(part, {})} for part in chosen.values()}
+    made = {axis: _sized(make_part(axis, part, **settings[part]), size) for axis, part in chosen.items()}
     learning = replace(Learning(), **size.learning, **(learning_settings(task) if task else {}))
     return Recipe(**made, learning=learning), size.schedule
 

@@ -4,9 +4,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from mvl import registry
-from mvl.data.goals import Stream
 from mvl.errors import UsageError, unknown
-from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Value
+from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Stream, Value
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss
 
 
@@ -19,6 +20,8 @@ class Eikonal:
     """S, distance covered per unit of cost."""
 
     def __call__(self, field: Field, key: Key) -> Loss:
+        if not field.paired:
+            raise UsageError("eikonal needs each state with its own goal; set the representation's anchors to 0.")
         heads = jax.eval_shape(field.at, field.points, field.goals).shape[0]
         slopes = jnp.stack([self.slope(field, head) for head in range(heads)])  # (heads, batch, d)
         length = jnp.linalg.norm(slopes + 1e-8, axis=-1)  # the shift keeps the norm differentiable at zero

@@ -65,9 +65,9 @@ class Mollified:
         return self.weight * penalty, {"penalty": penalty, "active": (hinged > 0).mean()}
 
     def chosen(self, field: Field, key: Key) -> tuple[Array, Array]:
-        """A random part of the batch, or all of it."""
+        """A random part of the batch, or all of it; a field of a few points with every goal is a part already."""
         batch = field.points.shape[0]
-        if self.fraction == 1:
+        if self.fraction == 1 or not field.paired:
             return field.points, field.goals
         rows = jax.random.permutation(key, batch)[: math.ceil(self.fraction * batch)]
         return field.points[rows], field.goals[rows]

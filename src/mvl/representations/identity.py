@@ -6,7 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.types import Batch, Key, Loss, Params, Shapes
+from mvl.types import Batch, Key, Loss, Params, Shapes, Stream
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,8 @@ class Identity:
     """z = g: values and policies are told the raw goal (the paper's ORIG)."""
 
     shaped_by_value: ClassVar[bool] = False
+    stream: ClassVar[Stream | None] = None
+    windows: ClassVar[bool] = False
 
     def width(self, goal: int) -> int:
         return goal

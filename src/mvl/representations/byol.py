@@ -1,0 +1,65 @@
+"""BYOL-gamma: a state predicts the embedding of a later one, and the later one that of the state."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax
+from jax import Array
+from jax.lax import stop_gradient
+from jax.nn import log_softmax, softmax
+
+from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
+from mvl.types import Batch, Key, Loss, Params, Shapes, Stream
+
+
+class Networks(NamedTuple):
+    embed: MLP
+    forward: MLP
+    backward: MLP
+
+
+def mean_head(mlp: MLP, *inputs: Array) -> Array:
+    return apply_ensemble(mlp, *inputs).mean(axis=0)
+
+
+@dataclass(frozen=True)
+class BYOL:
+    """z = phi(g); u = phi(s), y = phi(later state), both ways of prediction as cross-entropy over softmaxed features.
+
+    L = mean -softmax(sg y) . log softmax(psi_f([u, a])) + mean -softmax(psi_b(y)) . log softmax(sg u).
+    The constant is the target in the first term and inside the logarithm in the second, as in the code it comes from.
+    No slowly moving copy.
+    """
+
+    size: int = 256
+    """Length of z."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of all three networks."""
+
+    shaped_by_value: ClassVar[bool] = False
+    stream: ClassVar[Stream | None] = Stream(0.0, 1.0, 0.0, geometric=True)
+    windows: ClassVar[bool] = False
+
+    def width(self, goal: int) -> int:
+        return self.size
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        inputs = (shapes.goal, self.size + shapes.action, self.size)
+        keys = jax.random.split(key, 3)
+        return Networks(*(init_ensemble(k, 2, i, self.widths, self.size, norm=True) for k, i in zip(keys, inputs, strict=True)))
+
+    def targets(self, params: Params) -> Params:
+        return ()
+
+    def encode(self, params: Params, states: Array, goals: Array, key: Key) -> Array:
+        return mean_head(params.embed, goals)
+
+    def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
+        assert batch.representation_goals is not None, "asked for by `stream`"
+        here = mean_head(params.embed, batch.observations)
+        later = mean_head(params.embed, batch.representation_goals.states)
+        ahead = mean_head(params.forward, here, batch.actions)
+        back = mean_head(params.backward, later)
+        forward = -(softmax(stop_gradient(later)) * log_softmax(ahead)).sum(-1).mean()
+        backward = -(softmax(back) * log_softmax(stop_gradient(here))).sum(-1).mean()
+        return forward + backward, {"forward": forward, "backward": backward}

@@ -1,0 +1,91 @@
+"""Dual goal representations: a goal is what its distances from everywhere look like."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.nets.mlp import MLP, apply_ensemble, apply_mlp, heads_of, init_ensemble
+from mvl.types import Batch, Field, Key, Loss, Params, Shapes, Stream
+from mvl.values.implicit_q import implicit_q_loss
+
+
+class Networks(NamedTuple):
+    state: MLP
+    goal: MLP
+    critic: MLP
+
+
+@dataclass(frozen=True)
+class Dual:
+    """z = mean_e psi_e(g), from a complete implicit-Q learner whose value is f_e(s, g) = phi_e(s) . psi_e(g) / sqrt(N).
+
+    Its critics Q(s, g, a) have slowly moving copies, f has none; it sees the value's own goals, and what is built on z
+    sends no gradient back.
+    """
+
+    size: int = 256
+    """Length N of z."""
+    expectile: float = 0.9
+    """kappa of the representation's own value (0.9 for locomotion, 0.7 for manipulation)."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of phi, psi and the critics."""
+    regularized: Literal["downstream", "own", "both"] = "downstream"
+    """Which surface a regularizer shapes: the value built on z, the bilinear f, or both."""
+    anchors: int = 0
+    """With the bilinear surface: score the neighbors of this many states against all goals of the batch; 0 pairs them."""
+
+    shaped_by_value: ClassVar[bool] = False
+    stream: ClassVar[Stream | None] = None
+    windows: ClassVar[bool] = False
+
+    def width(self, goal: int) -> int:
+        return self.size
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        state, goal, critic = jax.random.split(key, 3)
+        everything = shapes.observation + shapes.goal + shapes.action
+        return Networks(
+            init_ensemble(state, 2, shapes.observation, self.widths, self.size, norm=True),
+            init_ensemble(goal, 2, shapes.goal, self.widths, self.size, norm=True),
+            init_ensemble(critic, 2, everything, self.widths, 1, norm=True),
+        )
+
+    def targets(self, params: Params) -> Params:
+        return params.critic
+
+    def encode(self, params: Params, states: Array, goals: Array, key: Key) -> Array:
+        return apply_ensemble(params.goal, goals).mean(axis=0)
+
+    def at(self, params: Params, states: Array, goals: Array) -> Array:
+        """f_e(s, g): (heads, ...)."""
+        pairs = zip(heads_of(params.state), heads_of(params.goal), strict=True)
+        return jnp.stack([(apply_mlp(phi, states) * apply_mlp(psi, goals)).sum(-1) for phi, psi in pairs]) / jnp.sqrt(self.size)
+
+    def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
+        goals = batch.value_goals.states
+        inputs = batch.observations, goals, batch.actions
+        return implicit_q_loss(
+            self.at(params, batch.observations, goals),
+            self.at(params, batch.next_observations, goals),
+            apply_ensemble(params.critic, *inputs)[..., 0],
+            apply_ensemble(targets, *inputs)[..., 0],
+            batch.value_goals,
+            batch.discount,
+            self.expectile,
+        )
+
+    def surface(self, params: Params, batch: Batch) -> Field:
+        """The bilinear surface: each state with its own goal, or a few states with every goal of the batch."""
+        goals = batch.value_goals.states
+        if not self.anchors:
+            return Field(lambda states, goals: self.at(params, states, goals), batch.observations, goals)
+        few = batch.observations[: self.anchors, None]  # (anchors, 1, d): the middle axis is that of the goals
+        return Field(lambda states, goals: self.outer(params, states, goals), few, goals)
+
+    def outer(self, params: Params, states: Array, goals: Array) -> Array:
+        """f_e of every state (..., 1, d) with every goal (goals, k), one product of the embeddings: (heads, ..., goals)."""
+        embedded = apply_ensemble(params.state, states[..., 0, :]), apply_ensemble(params.goal, goals)
+        return jnp.einsum("h...n,hgn->h...g", *embedded) / jnp.sqrt(self.size)

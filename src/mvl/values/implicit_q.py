@@ -1,0 +1,82 @@
+"""Goal-conditioned implicit Q-learning: a state value by expectiles of an action value."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.lax import stop_gradient
+
+from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
+from mvl.types import Batch, Encode, Goals, Key, Loss, Params, Shapes
+
+
+def implicit_q_loss(
+    values: Array, next_values: Array, critics: Array, target_critics: Array, goals: Goals, discount: Array, expectile: float
+) -> Loss:
+    """L_V + L_Q for values with any number of heads (rows): GCIQL has one, the DUAL representation two.
+
+    q   = min Q'(s, a, g)
+    L_V = mean over heads and batch of |kappa - 1[q < V_e]| (q - V_e)^2
+    L_Q = mean over heads e and batch of sum_h (Q_h - y_e)^2,  y_e = r + discount * m * sg V_e(s', g)
+    """
+    error = stop_gradient(target_critics.min(axis=0)) - values  # (value heads, batch)
+    weight = jnp.where(error >= 0, expectile, 1 - expectile)
+    value_loss = (weight * jnp.square(error)).mean()
+    backup = goals.rewards + discount * goals.masks * stop_gradient(next_values)
+    critic_loss = jnp.square(critics[:, None] - backup[None]).sum(axis=0).mean()
+    return value_loss + critic_loss, {"expectile": value_loss, "critic": critic_loss, "mean": values.mean()}
+
+
+class Networks(NamedTuple):
+    value: MLP
+    critic: MLP
+
+
+@dataclass(frozen=True)
+class ImplicitQ:
+    """V(s, z) by expectile regression on min Q'(s, a, z), and Q(s, a, z) on r + discount * V(s', z): one V, two Q."""
+
+    expectile: float = 0.9
+    """kappa: how much more an under-estimate weighs."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of the value and of both critics."""
+
+    offers: ClassVar[frozenset[str]] = frozenset({"field", "advantage", "critic"})
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        value, critic = jax.random.split(key)
+        inputs = shapes.observation + shapes.goal
+        return Networks(
+            init_ensemble(value, 1, inputs, self.widths, 1, norm=True),
+            init_ensemble(critic, 2, inputs + shapes.action, self.widths, 1, norm=True),
+        )
+
+    def targets(self, params: Params) -> Params:
+        return params.critic
+
+    def at(self, params: Params, states: Array, goals: Array) -> Array:
+        return apply_ensemble(params.value, states, goals)[..., 0]
+
+    def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
+        return apply_ensemble(params.critic, states, goals, actions)[..., 0]
+
+    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
+        goals = encode(batch.observations)
+        copies = params._replace(critic=targets)
+        return implicit_q_loss(
+            self.at(params, batch.observations, goals),
+            self.at(params, batch.next_observations, encode(batch.next_observations)),
+            self.critic(params, batch.observations, batch.actions, goals),
+            self.critic(copies, batch.observations, batch.actions, goals),
+            batch.value_goals,
+            batch.discount,
+            self.expectile,
+        )
+
+    def advantage(self, params: Params, batch: Batch, encode: Encode) -> Array:
+        """min Q(s, a, z) - V(s, z)."""
+        goals = encode(batch.observations)
+        critics = self.critic(params, batch.observations, batch.actions, goals)
+        return critics.min(axis=0) - self.at(params, batch.observations, goals)[0]
