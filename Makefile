@@ -28,7 +28,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/steps.py
 
-# The evidence in docs/results/: about 90 minutes on two cores; goes on where it was stopped.
+# The evidence in docs/results/: over an hour on two cores; goes on where it was stopped.
 results: $(READY)
 	$(BIN)/python scripts/pointmaze_medium.py
 	$(BIN)/python scripts/pointmaze_medium.py --table representations --seeds 1
