@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup demo test lint bench results lock clean
+.PHONY: setup demo test test-all lint bench results lock clean
 
 setup: $(READY)
 
@@ -20,6 +20,10 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# Every composition of parts instead of a selection that covers all pairs.
+test-all: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m ""
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -30,8 +34,10 @@ bench: $(READY)
 
 # The evidence in docs/results/: over an hour on two cores; goes on where it was stopped.
 results: $(READY)
-	$(BIN)/python scripts/pointmaze_medium.py
-	$(BIN)/python scripts/pointmaze_medium.py --table representations --seeds 1
+	$(BIN)/python scripts/pointmaze.py
+	$(BIN)/python scripts/pointmaze.py --table representations --seeds 1 -- --steps 40000
+	$(BIN)/python scripts/pointmaze.py --table families --seeds 1
+	$(BIN)/python scripts/pointmaze.py --table families --seeds 1 --maze large
 
 # Exact versions for every supported Python, without index addresses; needs uv.
 lock:

@@ -52,7 +52,7 @@ def small_recipe(name: str = "gcivl-mvl", **parts) -> Recipe:
     """A named recipe at toy size."""
     recipe, _ = named_recipe(name, "cpu")
     learning = Learning(batch_size=16)
-    small = {"widths": (16, 16), "size": 6}
+    small = {"widths": (16, 16), "size": 6, "latent": 16, "subgoals": 4, "subgoal_steps": 3}
 
     def shrunk(part):
         return replace(part, **{name: value for name, value in small.items() if hasattr(part, name)})

@@ -16,8 +16,8 @@ Params: TypeAlias = Any
 Metrics: TypeAlias = dict[str, "Array"]
 Loss: TypeAlias = "tuple[Array, Metrics]"
 
-Encode: TypeAlias = Callable[["Array"], "Array"]
-"""States (..., d) -> the goals of a batch as represented for someone standing there (..., k)."""
+Encode: TypeAlias = Callable[["Array", "Array"], "Array"]
+"""States (..., d) and goals (..., g) -> those goals as represented for someone standing there (..., k)."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +39,53 @@ class Stream:
             raise UsageError(f"goal shares must be at least 0 and sum to 1, not {shares}.")
 
 
+@dataclass(frozen=True)
+class Wants:
+    """What a part needs in a batch besides transitions with their goals; left out when no part asks."""
+
+    goals: Stream | None = None
+    """Representation goals from this stream."""
+    shares: bool = False
+    """The value's own goals will do instead, if some of them are the current state and so show a reward."""
+    windows: bool = False
+    midpoints: bool = False
+    waypoint_steps: int = 0
+    """Waypoints this many steps ahead."""
+
+
 class Goals(NamedTuple):
     """Goals drawn for a batch of transitions, and what a step pays on the way to them."""
 
-    states: Array  # (batch, k)
+    vectors: Array  # (batch, g) what the learner is told: the state there, or what an oracle says of it
+    states: Array  # (batch, d) the whole state there
     rewards: Array  # (batch,) 0 where the goal is the current state, otherwise -1
     masks: Array  # (batch,) 0 where the goal is the current state, otherwise 1
+    offsets: Array  # (batch,) rows from here to there: 0 is this very state and 1 the next, others may lead anywhere
 
 
 class Windows(NamedTuple):
-    """Four states of one episode in the order of time; `there` comes right after `here`."""
+    """Four goals of one episode in the order of time; `there` comes right after `here`."""
 
-    start: Array  # (batch, d)
+    start: Array  # (batch, g)
     here: Array
     there: Array
     end: Array
+
+
+class Midpoints(NamedTuple):
+    """A state on the way from each transition to its value goal, not the goal itself; and what was done there."""
+
+    states: Array  # (batch, d)
+    actions: Array  # (batch, a)
+    offsets: Array  # (batch,) steps from the transition
+
+
+class Waypoints(NamedTuple):
+    """States some steps ahead of each transition."""
+
+    near: Array  # (batch, g) as goals: along the episode
+    onward: Array  # (batch, g) as goals: on the way to the actor goal, where that lies ahead in the episode
+    onward_states: Array  # (batch, d) the same as states
 
 
 class Batch(NamedTuple):
@@ -62,13 +94,16 @@ class Batch(NamedTuple):
     observations: Array  # (batch, d)
     actions: Array  # (batch, a)
     next_observations: Array  # (batch, d)
+    positions: Array  # (batch, g) the observations as a goal would tell them
     value_goals: Goals
     actor_goals: Goals
     discount: Array  # (): the discount these goals were drawn with
     representation_goals: Goals | None = None
-    """A draw of its own, for representations that ask for one."""
+    """A draw of its own."""
     windows: Windows | None = None
-    """Independent of the transitions, for representations that ask for them."""
+    """Independent of the transitions."""
+    midpoints: Midpoints | None = None
+    waypoints: Waypoints | None = None
 
 
 class Shapes(NamedTuple):
@@ -77,7 +112,11 @@ class Shapes(NamedTuple):
     observation: int
     action: int
     goal: int
-    """Length of a goal as this part sees it: represented, for values and policies."""
+    """Length of a goal as the data has it."""
+    seen: int = 0
+    """Length of a goal as represented."""
+    plain: bool = True
+    """Whether a goal as represented is simply the state to be reached."""
 
 
 class Statistics(NamedTuple):
@@ -108,22 +147,33 @@ class Field(NamedTuple):
         return self.points.ndim == self.goals.ndim
 
 
+class View(NamedTuple):
+    """Goals as a policy gets to see them: a representation, its parameters and randomness bound."""
+
+    encode: Encode
+    settle: Callable[[Array], Array]  # a guess at a represented goal -> the closest that could be one
+
+
+Act: TypeAlias = Callable[["Array", "Array"], "Array"]
+"""States (..., d) and goals as the data has them (..., g) -> the policy's own actions, constant."""
+
+
 class Judge(NamedTuple):
     """A value as a policy may use it: constant parameters, only what the value offers."""
 
-    advantage: Callable[[Batch, Encode], Array] | None  # -> (batch,)
-    critic: Callable[[Array, Array, Array], Array] | None  # states, actions, goals -> (heads, batch)
+    advantage: Callable[[Batch, Array, Encode], Array] | None  # batch, its goals (batch, g) -> (batch,)
+    critic: Callable[[Array, Array, Array], Array] | None  # states, actions, represented goals -> (heads, ...)
+    state_value: Callable[[Array, Array], Array] | None  # states, represented goals -> (heads, ...)
 
 
 class Representation(Protocol):
     """Axis 1: what the learner is told about a goal."""
 
+    wants: ClassVar[Wants]
     shaped_by_value: ClassVar[bool]
     """May the value loss (and the regularizer) train it?"""
-    stream: ClassVar[Stream | None]
-    """Goals it needs in `batch.representation_goals`, if any."""
-    windows: ClassVar[bool]
-    """Whether it needs `batch.windows`."""
+    looks_at_state: ClassVar[bool]
+    """Does a goal look different from different states?"""
 
     def width(self, goal: int) -> int:
         """Length of a represented goal, given the raw length."""
@@ -138,6 +188,13 @@ class Representation(Protocol):
     def encode(self, params: Params, states: Array, goals: Array, key: Key) -> Array: ...
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss: ...
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """A representation whose goals do not fill their space; a guess at one is brought back among them."""
+
+    def settle(self, guesses: Array) -> Array: ...
 
 
 @runtime_checkable
@@ -164,24 +221,21 @@ class FitsData(Protocol):
 
 
 class Value(Protocol):
-    """Axis 3: how a value is learned."""
+    """Axis 3: how a value is learned. It has the methods of `Judge` that it offers, each with its parameters first."""
 
     offers: ClassVar[frozenset[str]]
-    """Which of `field`, `advantage` and `critic` it has."""
+    """Which of `advantage`, `critic` and `state_value` it has."""
+    stream: ClassVar[Stream]
+    """Goals it is trained on, unless the learning says otherwise."""
+    wants: ClassVar[Wants]
+    crosses_goals: ClassVar[bool]
+    """Does it meet every state of a batch with every goal, so that a goal must look the same from all of them?"""
 
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 
     def targets(self, params: Params) -> Params: ...
 
-    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss: ...
-
-
-class HasField(Value, Protocol):
-    """A value with a surface V(state, goal)."""
-
-    def at(self, params: Params, states: Array, goals: Array) -> Array:
-        """V(states, goals), a leading axis over the heads."""
-        ...
+    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss: ...
 
 
 class Policy(Protocol):
@@ -190,8 +244,13 @@ class Policy(Protocol):
     needs: ClassVar[frozenset[str]]
     """What the value must offer."""
 
+    @property
+    def wants(self) -> Wants: ...
+
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 
-    def loss(self, params: Params, judge: Judge, batch: Batch, encode: Encode, key: Key) -> Loss: ...
+    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss: ...
 
-    def act(self, params: Params, states: Array, goals: Array, key: Key, temperature: Array) -> Array: ...
+    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+        """Actions for goals as the data has them."""
+        ...

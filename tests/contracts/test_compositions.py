@@ -9,26 +9,89 @@ import pytest
 import tyro
 
 from conftest import small_recipe, walk
+from contracts.cube import LEGAL, covering, pairs, refusal
 from mvl import registry
+from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device
+from mvl.errors import UsageError
 from mvl.learn.learner import Learner
-from mvl.recipes.families import RECIPES
+from mvl.recipes.families import FAMILIES, RECIPES, REPRESENTATIONS
 from mvl.recipes.recipe import Recipe, make_part
+from mvl.runs.training import shapes_of
 from mvl.types import Shapes
 
+COVER = covering(LEGAL)
+REST = [name for name in LEGAL if name not in COVER]
 
-@pytest.mark.parametrize(("name", "dimensions"), [*[(name, 4) for name in RECIPES], ("gcivl-mvl", 1), ("dual-mvl", 1)])
-def test_a_step_is_finite_and_reproducible(name, dimensions):
+
+def one_step(name: str, dimensions: int, oracle: bool = False):
+    """One jitted step twice over; everything finite, bit for bit the same, and an action in range."""
     data = walk(dimensions=dimensions)
-    learner = Learner(small_recipe(name).fit(data.statistics), Shapes(dimensions, dimensions, dimensions))
+    if oracle:  # goals are told by fewer numbers than states
+        data = Dataset(data.observations, data.actions, data.ends, oracle=data.observations[:, :1] * 2)
+    learner = Learner(small_recipe(name).fit(data.statistics), shapes_of(data))
+    rows = on_device(data)
     state = jax.jit(learner.init)(jnp.asarray(0))
     step = jax.jit(learner.step)
-    (after, metrics), (again, _) = step(state, on_device(data)), step(state, on_device(data))
+    (after, metrics), (again, _) = step(state, rows), step(state, rows)
     assert all(np.isfinite(np.asarray(value)).all() for value in jax.tree.leaves((after.params, metrics)))
     assert all((np.asarray(a) == np.asarray(b)).all() for a, b in zip(*map(jax.tree.leaves, (after, again)), strict=True))
+    action = learner.act(after.params, rows.observations[0], rows.goals[5], jax.random.key(0), jnp.asarray(1.0))
+    assert action.shape == (dimensions,)
+    assert float(jnp.abs(action).max()) <= 1
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize(("name", "dimensions"), [*[(name, 4) for name in COVER], ("gcivl-mvl", 1), ("dual-mvl", 1)])
+def test_a_step_is_finite_and_reproducible(name, dimensions):
+    one_step(name, dimensions)
+
+
+@pytest.mark.parametrize("name", [*[name for name in FAMILIES if name != "bc"], *REPRESENTATIONS[1:], "qrl-eik", "trl-mvl"])
+def test_every_family_and_representation_takes_oracle_goals(name):
+    one_step(name, 3, oracle=True)
+
+
+@pytest.mark.cube
+@pytest.mark.parametrize("name", REST)
+def test_a_step_of_every_other_composition(name):
+    one_step(name, 4)
+
+
+def test_the_selection_covers_every_pair_of_parts():
+    assert set().union(*map(pairs, COVER)) == set().union(*map(pairs, LEGAL))
+    assert len(LEGAL) == 175
+    assert len(COVER) < len(LEGAL) / 2
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if name not in LEGAL])
+def test_what_cannot_work_is_refused_with_the_reason_and_what_does(name):
+    """Imitation has nothing to regularize or to shape a goal; a contrast of all with all needs one view of each goal."""
+    family, parts = RECIPES[name]
+    reason = refusal(name)
+    if family == "crl":
+        assert parts.representation == "subgoal"
+        assert "meets every state with every goal" in reason
+        assert "dual" in reason
+    else:
+        assert family in ("bc", "fbc")
+        assert parts.regularizer != "none" or parts.representation in ("vib", "subgoal")
+        assert "which absent has not; values that do: compositional, contrastive" in reason
+
+
+@pytest.mark.parametrize("value", registry.names("value"))
+@pytest.mark.parametrize("policy", registry.names("policy"))
+def test_a_policy_takes_every_value_that_offers_what_it_needs(value, policy):
+    made = make_part("value", value), make_part("policy", policy)
+    fits = made[1].needs <= made[0].offers
+    build = lambda: Recipe(make_part("representation", "identity"), make_part("regularizer", "none"), *made)
+    if fits:
+        assert build()
+        return
+    with pytest.raises(UsageError, match=f"policy {policy} needs a value with .* which {value} has not; values that do: "):
+        build()
+
+
+@pytest.mark.parametrize("name", COVER)
 def test_recipes_survive_json(name):
     import json
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mvl.data.dataset import Dataset
-from mvl.data.goals import Streams, ahead_geometric, ahead_uniform, draw_goal_rows, draw_rows, goals_at, on_device, sample
+from mvl.data.goals import ahead_geometric, ahead_uniform, draw_goal_rows, draw_rows, goals_at, on_device, sample
 from mvl.errors import UsageError
-from mvl.types import Stream
+from mvl.types import Stream, Wants
 
 MANY = 40_000
 ROWS = 1001
@@ -74,7 +74,7 @@ def test_current_alone_always_gives_the_state_itself(key):
 
 def test_last_observation_is_never_drawn(key):
     data = long_data()
-    rows = draw_rows(key, data, MANY)
+    rows = draw_rows(key, data.transitions, MANY)
     goals = draw_goal_rows(key, data, rows, Stream(0.0, 0.5, 0.5, geometric=False), 0.99)
     for drawn in (rows, goals):
         assert not np.isin(np.asarray(drawn), [ROWS - 1, 2 * ROWS - 1]).any()
@@ -89,7 +89,7 @@ def test_reward_and_mask_go_by_row_not_by_equal_states():
 
 def test_batches_are_jitted_reproducible_and_consistent(key):
     data = long_data()
-    draw = jax.jit(partial(sample, count=256, streams=Streams(Stream(), Stream(0.0, 1.0, 0.0, False)), discount=0.99))
+    draw = jax.jit(partial(sample, count=256, streams=(Stream(), Stream(0.0, 1.0, 0.0, False)), wants=Wants(), discount=0.99))
     batch, again = draw(key, data), draw(key, data)
     assert all((a == b).all() for a, b in zip(jax.tree.leaves(batch), jax.tree.leaves(again), strict=True))
     assert (batch.next_observations == batch.observations + 1).all()
@@ -101,7 +101,7 @@ def test_batches_are_jitted_reproducible_and_consistent(key):
 
 def test_streams_are_drawn_independently(key):
     future = Stream(0.0, 1.0, 0.0, geometric=False)
-    batch = sample(key, long_data(), 512, Streams(future, future), 0.99)
+    batch = sample(key, long_data(), 512, (future, future), Wants(), 0.99)
     assert np.mean(np.asarray(batch.value_goals.states == batch.actor_goals.states)) < 0.2
 
 

@@ -4,8 +4,8 @@ import jax
 import numpy as np
 
 from mvl.data.dataset import Dataset
-from mvl.data.goals import Streams, draw_windows, on_device, sample
-from mvl.types import Stream
+from mvl.data.goals import draw_windows, on_device, sample
+from mvl.types import Stream, Wants
 
 LENGTHS = (2, 3, 4, 50)
 
@@ -37,10 +37,10 @@ def test_order_and_borders(key):
 
 def test_windows_and_goals_are_drawn_only_when_asked_for(key):
     value, actor = Stream(), Stream(0.0, 1.0, 0.0, False)
-    bare = sample(key, data(), 8, Streams(value, actor), 0.9)
+    bare = sample(key, data(), 8, (value, actor), Wants(), 0.9)
     assert bare.windows is None
     assert bare.representation_goals is None
-    full = sample(key, data(), 8, Streams(value, actor, Stream(0.0, 1.0, 0.0), True), 0.9)
+    full = sample(key, data(), 8, (value, actor), Wants(Stream(0.0, 1.0, 0.0), windows=True), 0.9)
     assert full.windows is not None
     same = (full._replace(windows=None, representation_goals=None), bare)
     for a, b in zip(*map(jax.tree.leaves, same), strict=True):
@@ -49,7 +49,7 @@ def test_windows_and_goals_are_drawn_only_when_asked_for(key):
 
 def test_representation_goals_are_an_independent_geometric_draw(key):
     stream = Stream(0.0, 1.0, 0.0)
-    batch = sample(key, data(), 512, Streams(stream, stream, stream), 0.9)
+    batch = sample(key, data(), 512, (stream, stream), Wants(stream), 0.9)
     drawn = batch.representation_goals.states
     assert (drawn[:, 0] == batch.observations[:, 0]).all()
     assert (drawn[:, 1] >= batch.observations[:, 1]).all()

@@ -12,7 +12,7 @@ from conftest import small_recipe
 from mvl.learn.learner import Learner, Parameters
 from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
-from mvl.types import Shapes
+from mvl.types import Shapes, Wants
 
 SHAPES = Shapes(observation=2, action=2, goal=2)
 
@@ -21,9 +21,9 @@ SHAPES = Shapes(observation=2, action=2, goal=2)
 class Scaled:
     """A representation with one weight, to see who trains it: z = w g."""
 
+    wants: ClassVar[Wants] = Wants()
     shaped_by_value: ClassVar[bool] = False
-    stream: ClassVar[None] = None
-    windows: ClassVar[bool] = False
+    looks_at_state: ClassVar[bool] = False
     own: float = 0.0
 
     def width(self, goal):
@@ -153,7 +153,7 @@ def test_value_of_a_state_is_the_mean_of_the_heads(key):
     learner = learner_with()
     params: Parameters = learner.init(jnp.asarray(0)).params
     states, goals = jax.random.normal(key, (2, 6, 2))
-    heads = learner.recipe.value.at(params.value, states, goals)
+    heads = learner.recipe.value.state_value(params.value, states, goals)
     assert np.allclose(learner.values(params, states, goals, key), heads.mean(0), atol=1e-6)
 
 

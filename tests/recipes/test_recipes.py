@@ -35,11 +35,13 @@ def test_the_paper_preset_has_the_paper_s_numbers():
     ],
 )
 def test_settings_per_task(task, discount, actor):
-    learning = named_recipe("gcivl", "paper", TaskName.parse(task))[0].learning
+    recipe, _ = named_recipe("gcivl", "paper", TaskName.parse(task))
+    learning = recipe.learning
     stream = learning.actor_goals
     assert learning.discount == discount
     assert (stream.current, stream.trajectory, stream.random, stream.geometric) == (*actor, False)
-    assert (learning.value_goals.current, learning.value_goals.trajectory, learning.value_goals.random) == (0.2, 0.5, 0.3)
+    goals = recipe.value_goals
+    assert (goals.current, goals.trajectory, goals.random, goals.geometric) == (0.2, 0.5, 0.3, True)
 
 
 def test_single_axes_can_be_swapped_by_name():
@@ -86,7 +88,9 @@ def test_parts_that_do_not_fit_are_refused_with_those_that_do(monkeypatch):
     ):
         Recipe(Identity(), Unregularized(), Valueless(), AdvantageWeighted())
     monkeypatch.setattr(Valueless, "offers", frozenset({"advantage"}))
-    with pytest.raises(UsageError, match="regularizer mollified needs a value with field"):
+    with pytest.raises(
+        UsageError, match="regularizer mollified needs a value with a surface, which valueless has not; .*implicit_q"
+    ):
         Recipe(Identity(), Mollified(), Valueless(), AdvantageWeighted())
     assert Recipe(Identity(), Unregularized(), Valueless(), AdvantageWeighted())
 

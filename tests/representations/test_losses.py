@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from conftest import walk
-from mvl.data.goals import Streams, on_device, sample
+from mvl.data.goals import on_device, sample
 from mvl.nets.mlp import apply_ensemble, apply_mlp
 from mvl.recipes.recipe import make_part
-from mvl.types import Shapes, Stream
+from mvl.types import Shapes, Stream, Wants
 
 SHAPES = Shapes(observation=2, action=2, goal=2)
 SMALL = {"size": 6, "widths": (8, 8)}
@@ -22,8 +22,8 @@ def make(name, **settings):
 
 @pytest.fixture
 def batch(key):
-    streams = Streams(Stream(), Stream(0.0, 1.0, 0.0, False), Stream(0.0, 1.0, 0.0), windows=True)
-    return sample(key, on_device(walk()), 16, streams, 0.9)
+    wants = Wants(goals=Stream(0.0, 1.0, 0.0), windows=True)
+    return sample(key, on_device(walk()), 16, (Stream(), Stream(0.0, 1.0, 0.0, False)), wants, 0.9)
 
 
 def log_softmax(x, axis=-1):
@@ -44,7 +44,7 @@ def test_vib(batch, key):
     """beta times the mean over the batch of sum_j (mu^2 + s^2 - 1 - log s^2) / 2."""
     part = make("vib", beta=0.5)
     params = part.init(key, SHAPES)
-    mean, log_std = arrays(part.posterior(params, batch.value_goals.states))
+    mean, log_std = arrays(part.posterior(params, batch.value_goals.vectors))
     total = 0.0
     for m, s in zip(mean, np.exp(log_std), strict=True):
         total += sum(0.5 * (m[j] ** 2 + s[j] ** 2 - 1 - np.log(s[j] ** 2)) for j in range(6))
@@ -55,7 +55,7 @@ def test_vib(batch, key):
 def test_vib_encodes_by_its_posterior(batch, key):
     part = make("vib")
     params = part.init(key, SHAPES)
-    goals = jnp.broadcast_to(batch.value_goals.states[:1], (20_000, 2))
+    goals = jnp.broadcast_to(batch.value_goals.vectors[:1], (20_000, 2))
     drawn = part.encode(params, goals, goals, key)
     mean, log_std = part.posterior(params, goals[:1])
     assert np.allclose(drawn.mean(0), mean[0], atol=0.05)
@@ -93,7 +93,7 @@ def test_tra(batch, key):
     part = make("tra")
     params = part.init(key, SHAPES)
     phi = np.asarray(apply_ensemble(params.state, batch.observations), np.float64).mean(0)
-    psi = np.asarray(apply_ensemble(params.goal, batch.representation_goals.states), np.float64).mean(0)
+    psi = np.asarray(apply_ensemble(params.goal, batch.representation_goals.vectors), np.float64).mean(0)
     logits = np.array([[phi[i] @ psi[j] / np.sqrt(6) for j in range(16)] for i in range(16)])
     rows, columns = log_softmax(logits, 1), log_softmax(logits, 0)
     expected = -sum(rows[i, i] + columns[i, i] for i in range(16)) / 16**2
@@ -105,7 +105,7 @@ def test_byol(batch, key):
     part = make("byol")
     params = part.init(key, SHAPES)
     mean = lambda mlp, *inputs: apply_ensemble(mlp, *inputs).mean(0)
-    u, y = mean(params.embed, batch.observations), mean(params.embed, batch.representation_goals.states)
+    u, y = mean(params.embed, batch.observations), mean(params.embed, batch.representation_goals.vectors)
     ahead, back = arrays((mean(params.forward, u, batch.actions), mean(params.backward, y)))
     u, y = arrays((u, y))
     forward = -np.mean((np.exp(log_softmax(y)) * log_softmax(ahead)).sum(-1))
@@ -118,12 +118,13 @@ def test_byol(batch, key):
 def test_dual(batch, key):
     part = make("dual", expectile=0.8)
     params = part.init(key, SHAPES)
+    batch = batch._replace(representation_goals=None)  # the value's own goals
     (loss, _), targets = loss_of(part, params, batch, key)
-    _, rewards, masks = arrays(batch.value_goals)
-    inputs = batch.observations, batch.value_goals.states, batch.actions
+    rewards, masks = arrays(batch.value_goals[2:4])
+    inputs = batch.observations, batch.value_goals.vectors, batch.actions
     critics = np.asarray(apply_ensemble(params.critic, *inputs), np.float64)[..., 0]
     copies = np.asarray(apply_ensemble(targets, *inputs), np.float64)[..., 0]
-    psi = np.asarray(apply_ensemble(params.goal, batch.value_goals.states), np.float64)
+    psi = np.asarray(apply_ensemble(params.goal, batch.value_goals.vectors), np.float64)
     here = np.asarray(apply_ensemble(params.state, batch.observations), np.float64)
     there = np.asarray(apply_ensemble(params.state, batch.next_observations), np.float64)
     total = 0.0
@@ -162,16 +163,16 @@ def test_byol_targets_are_constant(batch, key):
     by = lambda name: jax.grad(lambda p: part.loss(p, (), batch, key)[1][name])(params)
     assert size(by("forward").backward) == 0
     assert size(by("backward").forward) == 0
-    frozen = batch._replace(representation_goals=batch.representation_goals._replace(states=batch.observations))
+    frozen = batch._replace(representation_goals=batch.representation_goals._replace(vectors=batch.observations))
 
     def forward(later):
-        changed = frozen._replace(representation_goals=frozen.representation_goals._replace(states=later))
+        changed = frozen._replace(representation_goals=frozen.representation_goals._replace(vectors=later))
         return part.loss(params, (), changed, key)[1]["forward"]
 
     assert size(jax.grad(forward)(batch.observations)) == 0
 
     def backward(here):
-        return part.loss(params, (), frozen._replace(observations=here), key)[1]["backward"]
+        return part.loss(params, (), frozen._replace(positions=here), key)[1]["backward"]
 
     assert size(jax.grad(backward)(batch.observations)) == 0
 

@@ -17,21 +17,26 @@ from mvl.values.implicit_v import ImplicitV
 class TableV(ImplicitV):
     """The same loss with free values: V_e(s, z) is params[e, s, z]."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"field", "advantage"})
+    offers: ClassVar[frozenset[str]] = frozenset({"state_value", "advantage"})
 
-    def at(self, params, states, goals):
+    def state_value(self, params, states, goals):
         return params[:, states[..., 0].astype(int), goals[..., 0].astype(int)]
 
 
 def batch_of(states, next_states, goals, rewards, masks, discount=0.9):
     column = lambda values: jnp.asarray(values, jnp.float32)[:, None]
-    drawn = Goals(column(goals), jnp.asarray(rewards, jnp.float32), jnp.asarray(masks, jnp.float32))
+    rewards, masks = jnp.asarray(rewards, jnp.float32), jnp.asarray(masks, jnp.float32)
+    drawn = Goals(column(goals), column(goals), rewards, masks, masks.astype(int))
     nothing = jnp.zeros((len(states), 1))
-    return Batch(column(states), nothing, column(next_states), drawn, drawn, jnp.asarray(discount))
+    return Batch(column(states), nothing, column(next_states), column(states), drawn, drawn, jnp.asarray(discount))
 
 
-def seen(batch):
-    return lambda states: batch.value_goals.states
+def plain(states, goals):
+    return goals
+
+
+def no_policy(states, goals):
+    raise AssertionError("GCIVL does not ask the policy")
 
 
 def test_loss_by_hand():
@@ -41,7 +46,7 @@ def test_loss_by_hand():
     batch = batch_of([0], [1], [0], [-1.0], [1.0])
     # q = -1 + 0.9 * (-1, -2) = (-1.9, -2.8); A = -2.8 + 3.5 = 0.7 >= 0, so both heads weigh 0.9.
     expected = 0.9 * (-1.9 + 2.0) ** 2 + 0.9 * (-2.8 + 6.0) ** 2
-    loss, metrics = TableV(expectile=0.9).loss(params, targets, batch, seen(batch))
+    loss, metrics = TableV(expectile=0.9).loss(params, targets, batch, plain, no_policy)
     assert float(loss) == pytest.approx(expected, rel=1e-5)
     assert float(metrics["advantage"]) == pytest.approx(0.7, rel=1e-5)
 
@@ -52,14 +57,14 @@ def test_expectile_weight_comes_from_the_target_heads():
     params = jnp.full((2, 2, 1), -9.0)
     batch = batch_of([0], [1], [0], [-1.0], [1.0])
     q = -1 + 0.9 * -3.0  # -3.7; A = -3.7 + 1 = -2.7
-    loss, _ = TableV(expectile=0.9).loss(params, targets, batch, seen(batch))
+    loss, _ = TableV(expectile=0.9).loss(params, targets, batch, plain, no_policy)
     assert float(loss) == pytest.approx(2 * 0.1 * (q + 9) ** 2, rel=1e-5)
 
 
 def test_mask_ends_the_backup_at_the_goal():
     targets = jnp.full((2, 2, 1), -50.0)
     batch = batch_of([0], [1], [0], [0.0], [0.0])
-    loss, _ = TableV(expectile=0.5).loss(jnp.full((2, 2, 1), -1.0), targets, batch, seen(batch))
+    loss, _ = TableV(expectile=0.5).loss(jnp.full((2, 2, 1), -1.0), targets, batch, plain, no_policy)
     assert float(loss) == pytest.approx(2 * 0.5 * 1.0)  # both heads regress on 0
 
 
@@ -76,29 +81,29 @@ def test_loss_matches_an_independent_statement(key):
         advantage = min(q) - 0.5 * (targets[0, s, g] + targets[1, s, g])
         weight = 0.8 if advantage >= 0 else 0.2
         total += sum(weight * (q[e] - params[e, s, g]) ** 2 for e in range(2)) / 32
-    loss, _ = TableV(expectile=0.8).loss(jnp.asarray(params), jnp.asarray(targets), batch, seen(batch))
+    loss, _ = TableV(expectile=0.8).loss(jnp.asarray(params), jnp.asarray(targets), batch, plain, no_policy)
     assert float(loss) == pytest.approx(total, rel=1e-5)
 
 
 def test_advantage_has_neither_reward_nor_discount():
     params = jnp.array([[[-3.0], [-1.0]], [[-5.0], [-2.0]]])
     batch = batch_of([0], [1], [0], [-1.0], [1.0])
-    advantage = TableV().advantage(params, batch, seen(batch))
+    advantage = TableV().advantage(params, batch, batch.value_goals.vectors, plain)
     assert advantage.tolist() == [pytest.approx(((-1 + 3) + (-2 + 5)) / 2)]
 
 
 def test_only_the_current_value_is_differentiated():
     """Neither the copies nor the goals inside the backup carry gradient; the goal inside V(s, z) does."""
     value = ImplicitV(widths=(8,))
-    params = value.init(jax.random.key(0), Shapes(1, 1, 1))
+    params = value.init(jax.random.key(0), Shapes(1, 1, 1, seen=1))
     targets = jax.tree.map(lambda leaf: leaf * 1.5, params)
     batch = batch_of([0, 1], [1, 2], [2, 2], [-1.0, -1.0], [1.0, 1.0])
 
     def loss(params, targets, here, there):
-        at_start = lambda states: jnp.where((states == batch.observations).all(), here, there)
-        return value.loss(params, targets, batch, at_start)[0]
+        at_start = lambda states, goals: jnp.where((states == batch.observations).all(), here, there)
+        return value.loss(params, targets, batch, at_start, no_policy)[0]
 
-    goals = batch.value_goals.states
+    goals = batch.value_goals.vectors
     by_params, by_targets, by_here, by_there = jax.grad(loss, argnums=(0, 1, 2, 3))(params, targets, goals, goals)
     size = lambda tree: sum(float(jnp.abs(leaf).sum()) for leaf in jax.tree.leaves(tree))
     assert size(by_params) > 0
@@ -121,7 +126,7 @@ def test_converges_to_the_discounted_distance_on_a_chain(discount):
 
     def step(carry, _):
         params, targets, moments = carry
-        gradient = jax.grad(lambda p: value.loss(p, targets, batch, seen(batch))[0])(params)
+        gradient = jax.grad(lambda p: value.loss(p, targets, batch, plain, no_policy)[0])(params)
         updates, moments = optimizer.update(gradient, moments)
         return (optax.apply_updates(params, updates), optax.incremental_update(params, targets, 0.05), moments), None
 

@@ -7,13 +7,19 @@ def run(argv: list[str]) -> None:
     Parser(prog="mvl recipes", description="List the recipes and the parts they are made of.").parse_all(argv)
 
     from mvl import registry
-    from mvl.recipes.families import RECIPES
+    from mvl.recipes import families
     from mvl.recipes.presets import PRESETS
     from mvl.recipes.recipe import Learning
 
-    print(f"{'recipe':<14}{'representation':<16}{'regularizer':<14}{'value':<14}policy")
-    for name, parts in RECIPES.items():
-        print(f"{name:<14}{parts.representation:<16}{parts.regularizer:<14}{parts.value:<14}{parts.policy}")
+    print("a recipe is FAMILY[-REPRESENTATION][-REGULARIZER]: gcivl-mvl, hiql-eik, crl-dual-mvl; on gcivl simply dual-mvl\n")
+    print(f"{'family':<8}{'value':<16}{'policy':<20}representation")
+    for name, family in families.FAMILIES.items():
+        note = "  (a reconstruction)" if name in families.RECONSTRUCTIONS else ""
+        print(f"{name:<8}{family.value:<16}{family.policy:<20}{family.representation}{note}")
+    print(f"\nrepresentations  {', '.join(families.REPRESENTATIONS)}")
+    endings = {suffix.lstrip("-"): name for suffix, name in families.REGULARIZERS.items() if suffix}
+    print(f"regularizers     {', '.join(f'{short} ({name})' for short, name in endings.items())}")
+    print(f"other names      {', '.join(f'{other} ({name})' for other, name in families.ALIASES.items())}")
     print("\nparts, each with what it does")
     for axis in registry.AXES:
         for name in registry.names(axis):

@@ -2,7 +2,7 @@
 
 import contextlib
 import io
-from dataclasses import make_dataclass
+from dataclasses import make_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,13 +83,14 @@ def _defaults(options: Any, task: str | None) -> type:
     name = TaskName.parse(task) if task and not is_file(task) else None
     parts = {axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
     recipe, schedule = named_recipe(options.recipe, options.preset, name, parts)
+    learning = replace(recipe.learning, value_goals=recipe.value_goals)  # shown, and flags, even if the value chose them
     import tyro
 
     flat = tyro.conf.arg(name="")  # --steps, not --schedule.steps
     groups: list[Any] = [(axis, type(getattr(recipe, axis)), getattr(recipe, axis)) for axis in AXES]
     groups += [
         ("schedule", Annotated[type(schedule), flat], schedule),
-        ("learning", Annotated[type(recipe.learning), flat], recipe.learning),
+        ("learning", Annotated[type(learning), flat, tyro.conf.AvoidSubcommands], learning),
     ]
     return make_dataclass("Settings", groups, frozen=True)
 

@@ -23,10 +23,12 @@ class Dataset:
     ends: np.ndarray  # (episodes,) index of each episode's last row
     source: str = "arrays"
     """Where it came from, for messages."""
+    oracle: np.ndarray | None = None  # (rows, g) float32
+    """What goals are told by instead of whole observations, if anything."""
 
     @classmethod
-    def from_arrays(cls, observations, actions, terminals, source: str = "arrays") -> "Dataset":
-        """From flat arrays; `terminals` is true at the last row of every episode."""
+    def from_arrays(cls, observations, actions, terminals, source: str = "arrays", oracle=None) -> "Dataset":
+        """From flat arrays; `terminals` is true at the last row of every episode, `oracle` describes each row as a goal."""
         observations = _numbers(observations, "observations", source)
         actions = _numbers(actions, "actions", source)
         terminals = np.asarray(terminals)
@@ -36,7 +38,14 @@ class Dataset:
         _check_range(actions, source)
         ends = np.flatnonzero(terminals)
         _check_episodes(ends, len(terminals), source)
-        return cls(observations, actions, ends, source)
+        if oracle is not None:
+            oracle = _numbers(oracle, "oracle", source)
+            if len(oracle) != len(terminals):
+                raise DataError(
+                    f"{source}: oracle has {len(oracle)} rows, observations have {len(terminals)}; they must be equal."
+                )
+            _check_finite(oracle, "oracle", source)
+        return cls(observations, actions, ends, source, oracle)
 
     @classmethod
     def from_episodes(cls, episodes: Iterable[tuple[np.ndarray, np.ndarray]], source: str = "episodes") -> "Dataset":
@@ -78,6 +87,11 @@ class Dataset:
         return np.repeat(self.ends - 1, np.diff(np.concatenate([[-1], self.ends])))
 
     @cached_property
+    def early(self) -> np.ndarray:
+        """Transitions with a goal still ahead of them: all but the last of each episode."""
+        return self.transitions[self.transitions < self.final_goals[self.transitions]]
+
+    @cached_property
     def first_rows(self) -> np.ndarray:
         """For each row, the first row of its episode."""
         return np.repeat(self.starts, np.diff(np.concatenate([[-1], self.ends])))
@@ -103,9 +117,11 @@ class Dataset:
             raise UsageError(f"holding out {held_out} of {len(self.ends)} episodes leaves one side empty.")
         kept = len(self.ends) - count
         cut = self.ends[kept - 1] + 1
+        first, last = (None, None) if self.oracle is None else (self.oracle[:cut], self.oracle[cut:])
+        held = f"{self.source} (held out)"
         return (
-            Dataset(self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source),
-            Dataset(self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, f"{self.source} (held out)"),
+            Dataset(self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source, first),
+            Dataset(self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, held, last),
         )
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from mvl.data.dataset import Dataset
-from mvl.types import Batch, Goals, Key, Stream, Windows
+from mvl.types import Batch, Goals, Key, Midpoints, Stream, Wants, Waypoints, Windows
 
 
 class Rows(NamedTuple):
@@ -15,28 +15,24 @@ class Rows(NamedTuple):
 
     observations: Array  # (rows, d)
     actions: Array  # (rows, a)
+    goals: Array  # (rows, g) each row as a goal: its observation, or what an oracle says of it
     transitions: Array  # (transitions,) rows that have a successor
+    early: Array  # (early,) transitions with a goal still ahead of them
     first_rows: Array  # (rows,) the first row of the same episode
     final_goals: Array  # (rows,) the last row of the same episode that may be a goal
 
 
 def on_device(dataset: Dataset) -> Rows:
+    observations = jnp.asarray(dataset.observations)
     return Rows(
-        jnp.asarray(dataset.observations),
+        observations,
         jnp.asarray(dataset.actions),
+        observations if dataset.oracle is None else jnp.asarray(dataset.oracle),
         jnp.asarray(dataset.transitions, jnp.int32),
+        jnp.asarray(dataset.early, jnp.int32),
         jnp.asarray(dataset.first_rows, jnp.int32),
         jnp.asarray(dataset.final_goals, jnp.int32),
     )
-
-
-class Streams(NamedTuple):
-    """Everything a batch is to hold besides its transitions."""
-
-    value: Stream
-    actor: Stream
-    representation: Stream | None = None
-    windows: bool = False
 
 
 def ahead_geometric(key: Key, rows: Array, final: Array, discount: float) -> Array:
@@ -50,9 +46,9 @@ def ahead_uniform(key: Key, rows: Array, final: Array) -> Array:
     return first + jnp.round(jax.random.uniform(key, rows.shape) * (final - first)).astype(rows.dtype)
 
 
-def draw_rows(key: Key, data: Rows, count: int) -> Array:
-    """Rows of transitions, uniformly over the whole dataset."""
-    return data.transitions[jax.random.randint(key, (count,), 0, data.transitions.shape[0])]
+def draw_rows(key: Key, rows: Array, count: int) -> Array:
+    """Some of the rows, uniformly."""
+    return rows[jax.random.randint(key, (count,), 0, rows.shape[0])]
 
 
 def draw_goal_rows(key: Key, data: Rows, rows: Array, stream: Stream, discount: float) -> Array:
@@ -60,7 +56,7 @@ def draw_goal_rows(key: Key, data: Rows, rows: Array, stream: Stream, discount: 
     ahead, anywhere, mix = jax.random.split(key, 3)
     final = data.final_goals[rows]
     later = ahead_geometric(ahead, rows, final, discount) if stream.geometric else ahead_uniform(ahead, rows, final)
-    random = draw_rows(anywhere, data, len(rows))
+    random = draw_rows(anywhere, data.transitions, len(rows))
     share = jax.random.uniform(mix, rows.shape)
     elsewhere = jnp.where(share < stream.current + stream.trajectory, later, random)
     return jnp.where(share < stream.current, rows, elsewhere)
@@ -68,38 +64,56 @@ def draw_goal_rows(key: Key, data: Rows, rows: Array, stream: Stream, discount: 
 
 def goals_at(data: Rows, rows: Array, goal_rows: Array) -> Goals:
     """Reached means the very same row: reward 0 and no continuation there, -1 and continuation elsewhere."""
-    missed = (goal_rows != rows).astype(jnp.float32)
-    return Goals(data.observations[goal_rows], -missed, missed)
+    offsets = goal_rows - rows
+    missed = (offsets != 0).astype(jnp.float32)
+    return Goals(data.goals[goal_rows], data.observations[goal_rows], -missed, missed, offsets)
 
 
 def draw_windows(key: Key, data: Rows, count: int) -> Windows:
     """Start, two successive states and end within one episode: start < end, start <= here < end (VIP)."""
     pick, start_key, end_key, here_key = jax.random.split(key, 4)
-    episode = draw_rows(pick, data, count)
+    episode = draw_rows(pick, data.transitions, count)
     first, final = data.first_rows[episode], data.final_goals[episode]
     start = jax.random.randint(start_key, (count,), first, jnp.maximum(first + 1, final - 1))
     end = jax.random.randint(end_key, (count,), jnp.minimum(start + 1, final), final + 1)
     here = jax.random.randint(here_key, (count,), start, jnp.maximum(start + 1, end))
     there = jnp.minimum(here + 1, end)
-    return Windows(*(data.observations[rows] for rows in (start, here, there, end)))
+    return Windows(*(data.goals[rows] for rows in (start, here, there, end)))
 
 
-def sample(key: Key, data: Rows, count: int, streams: Streams, discount: float) -> Batch:
-    """A batch of transitions with one goal from each stream, drawn independently."""
+def draw_midpoints(key: Key, data: Rows, rows: Array, goal_rows: Array) -> Midpoints:
+    """Uniform from the transition itself to the row before its goal."""
+    middle = jax.random.randint(key, rows.shape, rows, jnp.maximum(rows + 1, goal_rows))
+    return Midpoints(data.observations[middle], data.actions[middle], middle - rows)
+
+
+def waypoints_at(data: Rows, rows: Array, goal_rows: Array, steps: int) -> Waypoints:
+    """The row some steps ahead; towards a goal ahead in the same episode never beyond it (HIQL)."""
+    final = data.final_goals[rows]
+    near = jnp.minimum(rows + steps, final)
+    ahead = (goal_rows >= rows) & (goal_rows <= final)
+    onward = jnp.where(ahead, jnp.minimum(near, goal_rows), near)
+    return Waypoints(data.goals[near], data.goals[onward], data.observations[onward])
+
+
+def sample(key: Key, data: Rows, count: int, streams: tuple[Stream, Stream], wants: Wants, discount: float) -> Batch:
+    """A batch of transitions with a goal from the value's and the actor's stream, drawn independently, and what parts want."""
     pick, for_value, for_actor = jax.random.split(key, 3)
-    rows = draw_rows(pick, data, count)
-
-    def goals(key: Key, stream: Stream) -> Goals:
-        return goals_at(data, rows, draw_goal_rows(key, data, rows, stream, discount))
-
-    extra = jax.random.fold_in(key, 3), jax.random.fold_in(key, 4)
+    for_representation, for_windows, for_midpoints = (jax.random.fold_in(key, number) for number in (3, 4, 5))
+    rows = draw_rows(pick, data.early if wants.midpoints else data.transitions, count)
+    value_rows = draw_goal_rows(for_value, data, rows, streams[0], discount)
+    actor_rows = draw_goal_rows(for_actor, data, rows, streams[1], discount)
+    own_rows = draw_goal_rows(for_representation, data, rows, wants.goals, discount) if wants.goals else None
     return Batch(
         observations=data.observations[rows],
         actions=data.actions[rows],
         next_observations=data.observations[rows + 1],
-        value_goals=goals(for_value, streams.value),
-        actor_goals=goals(for_actor, streams.actor),
+        positions=data.goals[rows],
+        value_goals=goals_at(data, rows, value_rows),
+        actor_goals=goals_at(data, rows, actor_rows),
         discount=jnp.asarray(discount),
-        representation_goals=goals(extra[0], streams.representation) if streams.representation else None,
-        windows=draw_windows(extra[1], data, count) if streams.windows else None,
+        representation_goals=goals_at(data, rows, own_rows) if own_rows is not None else None,
+        windows=draw_windows(for_windows, data, count) if wants.windows else None,
+        midpoints=draw_midpoints(for_midpoints, data, rows, value_rows) if wants.midpoints else None,
+        waypoints=waypoints_at(data, rows, actor_rows, wants.waypoint_steps) if wants.waypoint_steps else None,
     )

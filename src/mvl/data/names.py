@@ -1,6 +1,6 @@
 """Names of OGBench tasks, and what they are made of."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mvl.errors import unknown
 
@@ -27,14 +27,16 @@ class TaskName:
     variant: str
     kind: str
     """How the data was collected: navigate, stitch, explore, play or noisy."""
+    oracle: bool = False
+    """Whether goals are told by an oracle (`-oraclerep`) instead of as whole observations."""
 
     def __str__(self) -> str:
-        return "-".join(filter(None, (self.family, self.variant, self.kind, "v0")))
+        return "-".join(filter(None, (self.family, self.variant, self.kind, "oraclerep" if self.oracle else "", "v0")))
 
     @property
-    def environment(self) -> str:
-        """The gymnasium id of the task's environment."""
-        return "-".join(filter(None, (self.family, self.variant, "v0")))
+    def data(self) -> "TaskName":
+        """The task whose files this one reads: the same without an oracle."""
+        return replace(self, oracle=False)
 
     @classmethod
     def parse(cls, name: str) -> "TaskName":
@@ -49,9 +51,10 @@ class TaskName:
 def task_names() -> dict[str, TaskName]:
     """Every state-based task of OGBench by name."""
     tasks = [
-        TaskName(family, variant, kind)
+        TaskName(family, variant, kind, oracle)
+        for oracle in (False, True)
         for family, (variants, kinds) in FAMILIES.items()
         for variant in variants
         for kind in kinds
     ]
-    return {str(task): task for task in tasks if str(task) not in _ABSENT}
+    return {str(task): task for task in tasks if str(task.data) not in _ABSENT}

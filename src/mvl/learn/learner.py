@@ -9,9 +9,11 @@ import optax
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.data.goals import Rows, Streams, sample
+from mvl.data.goals import Rows, sample
+from mvl.errors import UsageError
 from mvl.recipes.recipe import Recipe
-from mvl.types import Batch, Field, HasField, HasSurface, Judge, Key, Loss, Metrics, Params, Shapes
+from mvl.representations.identity import Identity
+from mvl.types import Batch, Field, HasSurface, Judge, Key, Loss, Metrics, Params, Settles, Shapes, View
 
 
 class Parameters(NamedTuple):
@@ -57,7 +59,7 @@ class Learner:
 
     recipe: Recipe
     shapes: Shapes
-    """Raw sizes; `goal` is that of an unrepresented goal."""
+    """Sizes of the data; how goals are seen follows from the recipe."""
 
     @property
     def optimizer(self) -> optax.GradientTransformation:
@@ -66,7 +68,8 @@ class Learner:
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
         recipe = self.recipe
-        seen = self.shapes._replace(goal=recipe.representation.width(self.shapes.goal))
+        plain = self.shapes.plain and isinstance(recipe.representation, Identity)
+        seen = self.shapes._replace(seen=recipe.representation.width(self.shapes.goal), plain=plain)
         params = Parameters(
             recipe.representation.init(keys[0], self.shapes),
             recipe.value.init(keys[1], seen),
@@ -84,44 +87,57 @@ class Learner:
         recipe = self.recipe
         rep_key, see_key, geometry_key, act_see_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
-        rep = params.representation if recipe.representation.shaped_by_value else constant.representation
+        shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
+        seen, seen_by_actor = self.view(shaped, see_key), self.view(constant, act_see_key)
 
-        def encode(states: Array) -> Array:
-            return recipe.representation.encode(rep, states, batch.value_goals.states, see_key)
-
-        def encode_for_actor(states: Array) -> Array:
-            return recipe.representation.encode(constant.representation, states, batch.actor_goals.states, act_see_key)
+        def act(states: Array, goals: Array) -> Array:
+            return recipe.policy.act(constant.policy, states, goals, seen_by_actor, act_key, jnp.zeros(()))
 
         losses = {
             "representation": recipe.representation.loss(params.representation, targets.representation, batch, rep_key),
-            "value": recipe.value.loss(params.value, targets.value, batch, encode),
-            "policy": recipe.policy.loss(params.policy, self.judge(constant), batch, encode_for_actor, act_key),
+            "value": recipe.value.loss(params.value, targets.value, batch, seen.encode, act),
+            "policy": recipe.policy.loss(params.policy, self.judge(constant), batch, seen_by_actor, act_key),
         }
-        fields = self.fields(params, params._replace(representation=rep), batch, see_key)
+        fields = self.fields(params, shaped, batch, see_key)
         if fields:
             losses["regularizer"] = add([recipe.regularizer(field, geometry_key) for field in fields])
         return combine(losses)
+
+    def view(self, params: Parameters, key: Key) -> View:
+        """Goals through the representation; every question gets the same draw where it draws."""
+        rep = self.recipe.representation
+        settle = rep.settle if isinstance(rep, Settles) else lambda guesses: guesses
+        return View(lambda states, goals: rep.encode(params.representation, states, goals, key), settle)
 
     def fields(self, params: Parameters, downstream: Parameters, batch: Batch, key: Key) -> list[Field]:
         """The surfaces to regularize: the value's, and a representation's own where it asks for that."""
         rep = self.recipe.representation
         chosen = rep.regularized if isinstance(rep, HasSurface) else "downstream"
         found = []
-        if "field" in self.recipe.value.offers and chosen in ("downstream", "both"):
+        if self.recipe.has_surface and chosen in ("downstream", "both"):
             found.append(self.field(downstream, batch, key))
         if isinstance(rep, HasSurface) and chosen in ("own", "both"):
             found.append(rep.surface(params.representation, batch))
         return found
 
     def field(self, params: Parameters, batch: Batch, key: Key) -> Field:
-        """The value surface over observations; the goal is encoded anew at every point it is asked about."""
-        value = cast(HasField, self.recipe.value)
+        """The value surface over observations; the goal is encoded anew at every point it is asked about.
 
-        def at(points: Array, goals: Array) -> Array:
-            seen = self.recipe.representation.encode(params.representation, points, goals, key)
-            return value.at(params.value, points, seen)
+        A value that knows only actions is asked about the logged one, also at other points: it travels with the goal.
+        """
+        judge, encode = self.judge(params), self.view(params, key).encode
+        told = batch.value_goals.vectors
+        if judge.state_value:
+            surface = judge.state_value
+            return Field(lambda points, goals: surface(points, encode(points, goals)), batch.observations, told)
+        assert judge.critic is not None, "the recipe has a surface"
+        critic, size = judge.critic, told.shape[-1]
 
-        return Field(at, batch.observations, batch.value_goals.states)
+        def at(points: Array, pairs: Array) -> Array:
+            goals, actions = pairs[..., :size], pairs[..., size:]
+            return critic(points, actions, encode(points, goals))
+
+        return Field(at, batch.observations, jnp.concatenate([told, batch.actions], axis=-1))
 
     def judge(self, params: Parameters) -> Judge:
         value: Any = self.recipe.value
@@ -132,9 +148,9 @@ class Learner:
         return Judge(**offered)
 
     def sample(self, data: Rows, key: Key) -> Batch:
-        learning, rep = self.recipe.learning, self.recipe.representation
-        streams = Streams(learning.value_goals, learning.actor_goals, rep.stream, rep.windows)
-        return sample(key, data, learning.batch_size, streams, learning.discount)
+        learning = self.recipe.learning
+        streams = self.recipe.value_goals, learning.actor_goals
+        return sample(key, data, learning.batch_size, streams, self.recipe.wants, learning.discount)
 
     def step(self, state: State, data: Rows) -> tuple[State, Metrics]:
         """One batch, one Adam step; the copies move towards the parameters from before the step (as OGBench)."""
@@ -153,10 +169,13 @@ class Learner:
 
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         see_key, act_key = jax.random.split(key)
-        seen = self.recipe.representation.encode(params.representation, states, goals, see_key)
-        return self.recipe.policy.act(params.policy, states, seen, act_key, temperature)
+        return self.recipe.policy.act(params.policy, states, goals, self.view(params, see_key), act_key, temperature)
 
     def values(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
-        """V(s, g), heads averaged: what a picture of the value surface shows."""
-        seen = self.recipe.representation.encode(params.representation, states, goals, key)
-        return cast(HasField, self.recipe.value).at(params.value, states, seen).mean(axis=0)
+        """What a picture of the value surface shows: V(s, g), heads averaged, or the critic of the policy's own action."""
+        judge, seen = self.judge(params), self.view(params, key).encode(states, goals)
+        if judge.state_value:
+            return judge.state_value(states, seen).mean(axis=0)
+        if judge.critic:
+            return judge.critic(states, self.act(params, states, goals, key, jnp.zeros(())), seen).mean(axis=0)
+        raise UsageError("this recipe learns no value.")

@@ -6,9 +6,9 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.nets.distributions import sample_unit_normal, unit_normal_log_prob
+from mvl.nets.distributions import bounded_normal, exponential_weight, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
-from mvl.types import Batch, Encode, Judge, Key, Loss, Params, Shapes
+from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
 
 
 @dataclass(frozen=True)
@@ -21,20 +21,21 @@ class AdvantageWeighted:
     """Hidden layers of the policy."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"advantage"})
+    wants: ClassVar[Wants] = Wants()
 
     def init(self, key: Key, shapes: Shapes) -> Params:
-        inputs = shapes.observation + shapes.goal
+        inputs = shapes.observation + shapes.seen
         return init_mlp(key, inputs, self.widths, shapes.action, norm=False, final=small)
 
-    def loss(self, params: Params, judge: Judge, batch: Batch, encode: Encode, key: Key) -> Loss:
+    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
         assert judge.advantage is not None, "the recipe checks that the value offers an advantage"
-        advantage = judge.advantage(batch, encode)
-        weight = jnp.minimum(jnp.exp(self.alpha * advantage), 100.0)
-        mean = apply_mlp(params, batch.observations, encode(batch.observations))
+        goals = batch.actor_goals.vectors
+        weight = exponential_weight(self.alpha * judge.advantage(batch, goals, view.encode))
+        mean = apply_mlp(params, batch.observations, view.encode(batch.observations, goals))
         log_prob = unit_normal_log_prob(mean, batch.actions)
         error = jnp.square(mean - batch.actions).mean()
         return -(weight * log_prob).mean(), {"weight": weight.mean(), "error": error}
 
-    def act(self, params: Params, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
         """A draw at the given temperature, kept inside the action range; at 0 the mean."""
-        return jnp.clip(sample_unit_normal(key, apply_mlp(params, states, goals), temperature), -1, 1)
+        return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)

@@ -1,18 +1,40 @@
 """Every recipe by name: a family, a representation and a regularizer."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-# family: value, policy
+
+class Family(NamedTuple):
+    """A way to learn a value, a way to draw a policy from it, and the goals both are told when nothing else is asked for."""
+
+    value: str
+    policy: str
+    representation: str = "identity"
+    settings: dict[str, dict[str, Any]] = {}
+    """Settings of single parts that differ from the part's own, by the part's name."""
+
+
 FAMILIES = {
-    "gcivl": ("implicit_v", "advantage_weighted"),
+    "gcivl": Family("implicit_v", "advantage_weighted"),
+    "hiql": Family("implicit_v", "hierarchical", "subgoal", {"implicit_v": {"expectile": 0.7}}),
+    "gciql": Family("implicit_q", "gradient"),
+    "crl": Family("contrastive", "gradient"),
+    "qrl": Family("quasimetric", "gradient"),
+    "trl": Family("transitive", "gradient", settings={"gradient": {"norm": True}}),
+    "tdp": Family("subgoal_tree", "gradient", settings={"gradient": {"norm": True}}),
+    "coe": Family("compositional", "gradient", settings={"gradient": {"norm": True}}),
+    "bc": Family("absent", "clone"),
+    "fbc": Family("absent", "flow"),
 }
+RECONSTRUCTIONS = {"tdp", "coe"}
+"""Families whose published numbers come from code nobody could read; ours is built from their papers."""
 
-# Representations, each a recipe on top of GCIVL; `orig` is the paper's word for the raw goal.
-REPRESENTATIONS = {"gcivl": "identity", "vib": "vib", "vip": "vip", "tra": "tra", "byol": "byol", "dual": "dual"}
-ALIASES = {"orig": "gcivl"}
+REPRESENTATIONS = ("identity", "vib", "vip", "tra", "byol", "dual", "subgoal")
 
 # suffix: regularizer
 REGULARIZERS = {"": "none", "-mvl": "mollified", "-eik": "eikonal"}
+
+ALIASES = {"orig": "gcivl", "gcbc": "bc", "gcfbc": "fbc"}
+"""Other words for a family; `orig` is the paper's for GCIVL on the raw goal."""
 
 
 class Names(NamedTuple):
@@ -24,14 +46,25 @@ class Names(NamedTuple):
     policy: str
 
 
+def stem(family: str, representation: str) -> str:
+    """`hiql`, `hiql-dual`; on GCIVL, which the paper's representations are built on, simply `dual`."""
+    if representation == FAMILIES[family].representation:
+        return family
+    return representation if family == "gcivl" else f"{family}-{representation}"
+
+
 RECIPES = {
-    f"{name}{suffix}": Names(representation, regularizer, *FAMILIES["gcivl"])
-    for name, representation in REPRESENTATIONS.items()
+    f"{stem(family, representation)}{suffix}": (family, Names(representation, regularizer, parts.value, parts.policy))
+    for family, parts in FAMILIES.items()
+    for representation in REPRESENTATIONS
     for suffix, regularizer in REGULARIZERS.items()
 }
+"""Every name with its family and parts; parts that do not fit together are refused when the recipe is built."""
 
 
 def canonical(name: str) -> str:
-    """The recipe an alias stands for."""
-    stem, dash, suffix = name.partition("-")
-    return ALIASES.get(stem, stem) + dash + suffix
+    """The recipe that another name stands for."""
+    first, dash, rest = name.partition("-")
+    full = ALIASES.get(first, first) + dash + rest
+    short = full.removeprefix("gcivl-")
+    return short if short in RECIPES else full

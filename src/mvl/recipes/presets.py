@@ -5,7 +5,7 @@ from typing import Any
 
 from mvl.data.names import TaskName
 from mvl.errors import UsageError, unknown
-from mvl.recipes.families import RECIPES, canonical
+from mvl.recipes.families import FAMILIES, RECIPES, canonical
 from mvl.recipes.recipe import Learning, Recipe, make_part
 from mvl.recipes.tasks import learning_settings, part_settings
 
@@ -58,7 +58,13 @@ PRESETS = {
         (96, 96, 96),
         {"batch_size": 256, "learning_rate": 1e-3, "target_rate": 0.02},
         Schedule(steps=30_000, eval_every=5_000, eval_episodes=20, log_every=1_000, save_every=5_000),
-        {"mollified": {"fraction": 0.125, "weight": 10.0}},  # the weight of docs/results
+        {
+            "mollified": {"fraction": 0.125, "weight": 10.0},  # the weight of docs/results
+            "contrastive": {"latent": 64},
+            "quasimetric": {"latent": 128},
+            "subgoal_tree": {"subgoals": 8},
+            "compositional": {"subgoals": 8},
+        },
     ),
 }
 
@@ -72,12 +78,20 @@ def named_recipe(
     if preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
     size = PRESETS[preset]
-    for_task = part_settings(task) if task else {}
-    chosen = {**RECIPES[canonical(name)]._asdict(), **(parts or {})}
-    settings = {part: {**for_task.get(part, {}), **size.parts.get(part, {})} for part in chosen.values()}
-    made = {axis: _sized(make_part(axis, part, **settings[part]), size) for axis, part in chosen.items()}
-    learning = replace(Learning(), **size.learning, **(learning_settings(task) if task else {}))
-    return Recipe(**made, learning=learning), size.schedule
+    family, names = RECIPES[canonical(name)]
+    chosen = {**names._asdict(), **(parts or {})}
+    value = chosen["value"]
+    tables = (FAMILIES[family].settings, part_settings(task, value) if task else {}, size.parts)
+
+    def made(axis: str) -> Any:
+        part = chosen[axis]
+        settings: dict[str, Any] = {}
+        for table in tables:
+            settings |= table.get(part, {})
+        return _sized(make_part(axis, part, **settings), size)
+
+    learning = replace(Learning(), **size.learning, **(learning_settings(task, value) if task else {}))
+    return Recipe(**{axis: made(axis) for axis in chosen}, learning=learning), size.schedule
 
 
 def _sized(part: Any, size: Preset) -> Any:

@@ -1,11 +1,12 @@
 """A recipe: four parts and how they are trained. One that cannot work fails when it is built."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from mvl import registry
 from mvl.errors import UsageError, unknown
-from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Stream, Value
+from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Stream, Value, Wants
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,14 @@ class Learning:
     """Worth of a reward one step later; also sets how far ahead geometric goals lie."""
     target_rate: float = 0.005
     """How far the slowly moving copies go towards the parameters each step."""
-    value_goals: Stream = Stream()
-    """Goals the value is trained on."""
+    value_goals: Stream | None = None
+    """Goals the value is trained on; by default the value's own choice."""
     actor_goals: Stream = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=False)
     """Goals the policy is trained on."""
+
+
+SURFACES = frozenset({"state_value", "critic"})
+"""What a value must offer one of, to be regularized or drawn."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +43,42 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if missing := self.policy.needs - self.value.offers:
-            raise UsageError(self._misfit("policy", self.policy, missing))
-        if "field" not in self.value.offers and registry.name_of("regularizer", self.regularizer) != "none":
-            raise UsageError(self._misfit("regularizer", self.regularizer, {"field"}))
+            raise UsageError(self._misfit("policy", self.policy, " and ".join(sorted(missing)), missing.__le__))
+        if not self.has_surface and registry.name_of("regularizer", self.regularizer) != "none":
+            raise UsageError(self._misfit("regularizer", self.regularizer, "a surface", SURFACES.intersection))
+        if not self.value.offers and self.representation.shaped_by_value:
+            raise UsageError(self._misfit("representation", self.representation, "a loss to shape it", bool))
+        if self.value.crosses_goals and self.representation.looks_at_state:
+            named = registry.name_of("value", self.value), registry.name_of("representation", self.representation)
+            raise UsageError(
+                f"value {named[0]} meets every state with every goal, and representation {named[1]} shows a goal "
+                f"differently from every state; representations that fit: {', '.join(_fixed_representations())}."
+            )
+        if self.value.wants.midpoints and self.value_goals.trajectory < 1:
+            name = registry.name_of("value", self.value)
+            raise UsageError(f"value {name} needs goals ahead in the same episode: a trajectory share of 1.")
 
-    def _misfit(self, axis: str, part: object, missing: set[str] | frozenset[str]) -> str:
-        able = [name for name in registry.names("value") if missing <= registry.part_class("value", name).offers]
+    @property
+    def has_surface(self) -> bool:
+        """Whether there is a value to regularize and to draw."""
+        return bool(self.value.offers & SURFACES)
+
+    @property
+    def value_goals(self) -> Stream:
+        return self.learning.value_goals or self.value.stream
+
+    @property
+    def wants(self) -> Wants:
+        """What a batch must hold for these parts."""
+        rep = self.representation.wants
+        goals = None if rep.shares and self.value_goals.current > 0 else rep.goals
+        midpoints, steps = self.value.wants.midpoints, self.policy.wants.waypoint_steps
+        return Wants(goals=goals, windows=rep.windows, midpoints=midpoints, waypoint_steps=steps)
+
+    def _misfit(self, axis: str, part: object, need: str, met: Callable[[frozenset[str]], Any]) -> str:
+        able = [name for name in registry.names("value") if met(registry.part_class("value", name).offers)]
         return (
-            f"{axis} {registry.name_of(axis, part)} needs a value with {' and '.join(sorted(missing))}, which "
+            f"{axis} {registry.name_of(axis, part)} needs a value with {need}, which "
             f"{registry.name_of('value', self.value)} has not; values that do: {', '.join(able) or 'none'}."
         )
 
@@ -62,8 +95,14 @@ class Recipe:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Recipe":
         parts = {axis: _part_from_json(axis, data[axis]) for axis in registry.AXES}
-        streams = {name: Stream(**data["learning"][name]) for name in ("value_goals", "actor_goals")}
-        return cls(**parts, learning=Learning(**{**data["learning"], **streams}))
+        learning = data["learning"]
+        streams = {name: learning[name] and Stream(**learning[name]) for name in ("value_goals", "actor_goals")}
+        return cls(**parts, learning=Learning(**{**learning, **streams}))
+
+
+def _fixed_representations() -> list[str]:
+    names = registry.names("representation")
+    return [name for name in names if not registry.part_class("representation", name).looks_at_state]
 
 
 def make_part(axis: str, name: str, **settings: Any) -> Any:

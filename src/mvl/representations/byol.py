@@ -9,7 +9,7 @@ from jax.lax import stop_gradient
 from jax.nn import log_softmax, softmax
 
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, Key, Loss, Params, Shapes, Stream
+from mvl.types import Batch, Key, Loss, Params, Shapes, Stream, Wants
 
 
 class Networks(NamedTuple):
@@ -36,9 +36,9 @@ class BYOL:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of all three networks."""
 
+    wants: ClassVar[Wants] = Wants(goals=Stream(0.0, 1.0, 0.0, geometric=True))
     shaped_by_value: ClassVar[bool] = False
-    stream: ClassVar[Stream | None] = Stream(0.0, 1.0, 0.0, geometric=True)
-    windows: ClassVar[bool] = False
+    looks_at_state: ClassVar[bool] = False
 
     def width(self, goal: int) -> int:
         return self.size
@@ -55,9 +55,9 @@ class BYOL:
         return mean_head(params.embed, goals)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        assert batch.representation_goals is not None, "asked for by `stream`"
-        here = mean_head(params.embed, batch.observations)
-        later = mean_head(params.embed, batch.representation_goals.states)
+        assert batch.representation_goals is not None, "asked for by `wants`"
+        here = mean_head(params.embed, batch.positions)
+        later = mean_head(params.embed, batch.representation_goals.vectors)
         ahead = mean_head(params.forward, here, batch.actions)
         back = mean_head(params.backward, later)
         forward = -(softmax(stop_gradient(later)) * log_softmax(ahead)).sum(-1).mean()

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from mvl.nets.mlp import MLP, apply_ensemble, apply_mlp, heads_of, init_ensemble
-from mvl.types import Batch, Field, Key, Loss, Params, Shapes, Stream
+from mvl.types import Batch, Field, Key, Loss, Params, Shapes, Stream, Wants
 from mvl.values.implicit_q import implicit_q_loss
 
 
@@ -22,8 +22,8 @@ class Networks(NamedTuple):
 class Dual:
     """z = mean_e psi_e(g), from a complete implicit-Q learner whose value is f_e(s, g) = phi_e(s) . psi_e(g) / sqrt(N).
 
-    Its critics Q(s, g, a) have slowly moving copies, f has none; it sees the value's own goals, and what is built on z
-    sends no gradient back.
+    Its critics Q(s, g, a) have slowly moving copies, f has none; it sees the value's own goals, or a draw of its own
+    where those never show a reward, and what is built on z sends no gradient back.
     """
 
     size: int = 256
@@ -37,9 +37,9 @@ class Dual:
     anchors: int = 0
     """With the bilinear surface: score the neighbors of this many states against all goals of the batch; 0 pairs them."""
 
+    wants: ClassVar[Wants] = Wants(goals=Stream(), shares=True)
     shaped_by_value: ClassVar[bool] = False
-    stream: ClassVar[Stream | None] = None
-    windows: ClassVar[bool] = False
+    looks_at_state: ClassVar[bool] = False
 
     def width(self, goal: int) -> int:
         return self.size
@@ -65,21 +65,22 @@ class Dual:
         return jnp.stack([(apply_mlp(phi, states) * apply_mlp(psi, goals)).sum(-1) for phi, psi in pairs]) / jnp.sqrt(self.size)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        goals = batch.value_goals.states
+        drawn = batch.representation_goals or batch.value_goals
+        goals = drawn.vectors
         inputs = batch.observations, goals, batch.actions
         return implicit_q_loss(
             self.at(params, batch.observations, goals),
             self.at(params, batch.next_observations, goals),
             apply_ensemble(params.critic, *inputs)[..., 0],
             apply_ensemble(targets, *inputs)[..., 0],
-            batch.value_goals,
+            drawn,
             batch.discount,
             self.expectile,
         )
 
     def surface(self, params: Params, batch: Batch) -> Field:
         """The bilinear surface: each state with its own goal, or a few states with every goal of the batch."""
-        goals = batch.value_goals.states
+        goals = batch.value_goals.vectors
         if not self.anchors:
             return Field(lambda states, goals: self.at(params, states, goals), batch.observations, goals)
         few = batch.observations[: self.anchors, None]  # (anchors, 1, d): the middle axis is that of the goals

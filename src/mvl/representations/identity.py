@@ -6,16 +6,16 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.types import Batch, Key, Loss, Params, Shapes, Stream
+from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
 
 
 @dataclass(frozen=True)
 class Identity:
     """z = g: values and policies are told the raw goal (the paper's ORIG)."""
 
+    wants: ClassVar[Wants] = Wants()
     shaped_by_value: ClassVar[bool] = False
-    stream: ClassVar[Stream | None] = None
-    windows: ClassVar[bool] = False
+    looks_at_state: ClassVar[bool] = False
 
     def width(self, goal: int) -> int:
         return goal

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, Key, Loss, Params, Shapes, Stream
+from mvl.types import Batch, Key, Loss, Params, Shapes, Stream, Wants
 
 
 class Pair(NamedTuple):
@@ -28,9 +28,9 @@ class TRA:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi and psi."""
 
+    wants: ClassVar[Wants] = Wants(goals=Stream(0.0, 1.0, 0.0, geometric=True))
     shaped_by_value: ClassVar[bool] = False
-    stream: ClassVar[Stream | None] = Stream(0.0, 1.0, 0.0, geometric=True)
-    windows: ClassVar[bool] = False
+    looks_at_state: ClassVar[bool] = False
 
     def width(self, goal: int) -> int:
         return self.size
@@ -47,9 +47,9 @@ class TRA:
         return apply_ensemble(params.goal, goals).mean(axis=0)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        assert batch.representation_goals is not None, "asked for by `stream`"
+        assert batch.representation_goals is not None, "asked for by `wants`"
         states = apply_ensemble(params.state, batch.observations).mean(axis=0)
-        goals = apply_ensemble(params.goal, batch.representation_goals.states).mean(axis=0)
+        goals = apply_ensemble(params.goal, batch.representation_goals.vectors).mean(axis=0)
         logits = states @ goals.T / jnp.sqrt(self.size)
         count = logits.shape[0]
         forward, backward = (jnp.diag(jax.nn.log_softmax(logits, axis=axis)).sum() for axis in (1, 0))

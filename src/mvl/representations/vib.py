@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from mvl.nets.mlp import MLP, Dense, apply_mlp, dense, init_dense, init_mlp, lecun
-from mvl.types import Batch, Key, Loss, Params, Shapes, Stream
+from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
 
 
 class Encoder(NamedTuple):
@@ -32,9 +32,9 @@ class VIB:
     widths: tuple[int, ...] = (512, 512, 512)
     """Layers of the encoder; the last is linear and feeds the two heads."""
 
+    wants: ClassVar[Wants] = Wants()
     shaped_by_value: ClassVar[bool] = True
-    stream: ClassVar[Stream | None] = None
-    windows: ClassVar[bool] = False
+    looks_at_state: ClassVar[bool] = False
 
     def width(self, goal: int) -> int:
         return self.size
@@ -57,6 +57,6 @@ class VIB:
         return mean + jnp.exp(log_std) * jax.random.normal(key, mean.shape)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        mean, log_std = self.posterior(params, batch.value_goals.states)
+        mean, log_std = self.posterior(params, batch.value_goals.vectors)
         divergence = 0.5 * (jnp.square(mean) + jnp.exp(2 * log_std) - 1 - 2 * log_std).sum(-1).mean()
         return self.beta * divergence, {"divergence": divergence, "std": jnp.exp(log_std).mean()}

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import Batch, Key, Loss, Params, Shapes, Stream
+from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class VIP:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi."""
 
+    wants: ClassVar[Wants] = Wants(windows=True)
     shaped_by_value: ClassVar[bool] = False
-    stream: ClassVar[Stream | None] = None
-    windows: ClassVar[bool] = True
+    looks_at_state: ClassVar[bool] = False
 
     def width(self, goal: int) -> int:
         return self.size
@@ -41,7 +41,7 @@ class VIP:
         return apply_mlp(params, goals)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        assert batch.windows is not None, "asked for by `windows`"
+        assert batch.windows is not None, "asked for by `wants`"
         start, here, there, end = (apply_mlp(params, states) for states in batch.windows)
 
         def value(embedded: Array) -> Array:

@@ -11,7 +11,7 @@ from mvl.data.files import fingerprint
 from mvl.data.goals import on_device
 from mvl.data.names import TaskName
 from mvl.data.sources import npz
-from mvl.errors import MvlError, UsageError, unknown
+from mvl.errors import DataError, MvlError, UsageError, unknown
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
@@ -44,7 +44,8 @@ def train(
     name = None if isinstance(task, Dataset) or is_file(task) else TaskName.parse(str(task))
     made, schedule = _planned(recipe, preset, name, changes)
     path = _data_path(task, name, data)
-    train_data, validation = _load(task, path, held_out)
+    train_data, validation = _load(task, path, held_out, name)
+    _check_fits(made, train_data)
     description = Description(
         task=str(name or path or "arrays"),
         simulated=name is not None,
@@ -88,7 +89,8 @@ def _same_data(description: Description, given: Dataset | None, run: Path | str)
         raise UsageError(f"{run} was trained on arrays; continue it from Python, with the same data.")
     if path is not None and (not path.exists() or fingerprint(path) != origin["sha256"]):
         raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
-    return _load(given or Path(), path, origin["held_out"])
+    name = TaskName.parse(description.task) if description.simulated else None
+    return _load(given or Path(), path, origin["held_out"], name)
 
 
 def is_file(task: str | Path) -> bool:
@@ -96,8 +98,9 @@ def is_file(task: str | Path) -> bool:
 
 
 def shapes_of(dataset: Dataset) -> Shapes:
-    width = dataset.observations.shape[1]
-    return Shapes(observation=width, action=dataset.actions.shape[1], goal=width)
+    goals = dataset.observations if dataset.oracle is None else dataset.oracle
+    observation, action, goal = (array.shape[1] for array in (dataset.observations, dataset.actions, goals))
+    return Shapes(observation, action, goal, plain=dataset.oracle is None)
 
 
 def _planned(recipe: str | Recipe, preset: str, name: TaskName | None, changes: dict[str, Any]) -> tuple[Recipe, Schedule]:
@@ -119,11 +122,18 @@ def _data_path(task: str | Path | Dataset, name: TaskName | None, folder: Path |
     return npz.find(name, Path(folder) if folder else None) if name else Path(task)
 
 
-def _load(given: str | Path | Dataset, path: Path | None, held_out: float | None) -> tuple[Dataset, Dataset]:
+def _load(
+    given: str | Path | Dataset, path: Path | None, held_out: float | None, name: TaskName | None
+) -> tuple[Dataset, Dataset]:
     if isinstance(given, Dataset):
         return given.split(held_out or 0.1)
     assert path is not None
-    return npz.load_pair(path, held_out)
+    return npz.load_pair(path, held_out, name)
+
+
+def _check_fits(recipe: Recipe, dataset: Dataset) -> None:
+    if recipe.wants.midpoints and not len(dataset.early):
+        raise DataError(f"{dataset.source}: every episode has one transition only; this recipe needs points between two others.")
 
 
 def _origin(path: Path | None, held_out: float | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from jax import Array
 from jax.lax import stop_gradient
 
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, Encode, Goals, Key, Loss, Params, Shapes
+from mvl.types import Act, Batch, Encode, Goals, Key, Loss, Params, Shapes, Stream, Wants
 
 
 def implicit_q_loss(
@@ -43,11 +43,14 @@ class ImplicitQ:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of the value and of both critics."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"field", "advantage", "critic"})
+    offers: ClassVar[frozenset[str]] = frozenset({"advantage", "critic", "state_value"})
+    stream: ClassVar[Stream] = Stream()
+    wants: ClassVar[Wants] = Wants()
+    crosses_goals: ClassVar[bool] = False
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         value, critic = jax.random.split(key)
-        inputs = shapes.observation + shapes.goal
+        inputs = shapes.observation + shapes.seen
         return Networks(
             init_ensemble(value, 1, inputs, self.widths, 1, norm=True),
             init_ensemble(critic, 2, inputs + shapes.action, self.widths, 1, norm=True),
@@ -56,18 +59,19 @@ class ImplicitQ:
     def targets(self, params: Params) -> Params:
         return params.critic
 
-    def at(self, params: Params, states: Array, goals: Array) -> Array:
+    def state_value(self, params: Params, states: Array, goals: Array) -> Array:
         return apply_ensemble(params.value, states, goals)[..., 0]
 
     def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
         return apply_ensemble(params.critic, states, goals, actions)[..., 0]
 
-    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
-        goals = encode(batch.observations)
+    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
+        told = batch.value_goals.vectors
+        goals = encode(batch.observations, told)
         copies = params._replace(critic=targets)
         return implicit_q_loss(
-            self.at(params, batch.observations, goals),
-            self.at(params, batch.next_observations, encode(batch.next_observations)),
+            self.state_value(params, batch.observations, goals),
+            self.state_value(params, batch.next_observations, encode(batch.next_observations, told)),
             self.critic(params, batch.observations, batch.actions, goals),
             self.critic(copies, batch.observations, batch.actions, goals),
             batch.value_goals,
@@ -75,8 +79,8 @@ class ImplicitQ:
             self.expectile,
         )
 
-    def advantage(self, params: Params, batch: Batch, encode: Encode) -> Array:
+    def advantage(self, params: Params, batch: Batch, goals: Array, encode: Encode) -> Array:
         """min Q(s, a, z) - V(s, z)."""
-        goals = encode(batch.observations)
-        critics = self.critic(params, batch.observations, batch.actions, goals)
-        return critics.min(axis=0) - self.at(params, batch.observations, goals)[0]
+        seen = encode(batch.observations, goals)
+        critics = self.critic(params, batch.observations, batch.actions, seen)
+        return critics.min(axis=0) - self.state_value(params, batch.observations, seen)[0]

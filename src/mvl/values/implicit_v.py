@@ -8,7 +8,7 @@ from jax import Array
 from jax.lax import stop_gradient
 
 from mvl.nets.mlp import apply_ensemble, init_ensemble
-from mvl.types import Batch, Encode, Key, Loss, Params, Shapes
+from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
 
 
 @dataclass(frozen=True)
@@ -25,32 +25,35 @@ class ImplicitV:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of each head."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"field", "advantage"})
+    offers: ClassVar[frozenset[str]] = frozenset({"advantage", "state_value"})
+    stream: ClassVar[Stream] = Stream()
+    wants: ClassVar[Wants] = Wants()
+    crosses_goals: ClassVar[bool] = False
 
     def init(self, key: Key, shapes: Shapes) -> Params:
-        return init_ensemble(key, 2, shapes.observation + shapes.goal, self.widths, 1, norm=True)
+        return init_ensemble(key, 2, shapes.observation + shapes.seen, self.widths, 1, norm=True)
 
     def targets(self, params: Params) -> Params:
         return params
 
-    def at(self, params: Params, states: Array, goals: Array) -> Array:
+    def state_value(self, params: Params, states: Array, goals: Array) -> Array:
         return apply_ensemble(params, states, goals)[..., 0]
 
-    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
-        goals, next_goals = encode(batch.observations), encode(batch.next_observations)
-        _, rewards, masks = batch.value_goals
-        next_values = self.at(targets, batch.next_observations, stop_gradient(next_goals))
+    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
+        told, _, rewards, masks, _ = batch.value_goals
+        goals, next_goals = encode(batch.observations, told), encode(batch.next_observations, told)
+        next_values = self.state_value(targets, batch.next_observations, stop_gradient(next_goals))
         backup = rewards + batch.discount * masks * next_values  # (heads, batch)
-        baseline = self.at(targets, batch.observations, stop_gradient(goals)).mean(axis=0)
+        baseline = self.state_value(targets, batch.observations, stop_gradient(goals)).mean(axis=0)
         advantage = backup.min(axis=0) - baseline
         weight = jnp.where(advantage >= 0, self.expectile, 1 - self.expectile)
 
-        values = self.at(params, batch.observations, goals)
+        values = self.state_value(params, batch.observations, goals)
         loss = (weight * jnp.square(backup - values)).mean(axis=1).sum()
         return loss, {"mean": values.mean(), "lowest": values.min(), "advantage": advantage.mean()}
 
-    def advantage(self, params: Params, batch: Batch, encode: Encode) -> Array:
+    def advantage(self, params: Params, batch: Batch, goals: Array, encode: Encode) -> Array:
         """V(s', z) - V(s, z), heads averaged; neither reward nor discount (as OGBench)."""
-        here = self.at(params, batch.observations, encode(batch.observations))
-        there = self.at(params, batch.next_observations, encode(batch.next_observations))
+        here = self.state_value(params, batch.observations, encode(batch.observations, goals))
+        there = self.state_value(params, batch.next_observations, encode(batch.next_observations, goals))
         return (there - here).mean(axis=0)

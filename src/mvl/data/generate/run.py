@@ -33,8 +33,9 @@ def generate(
     report: Report = lambda done, total: None,
 ) -> tuple[Path, Path]:
     """Make the training and validation files of a task; the same seed gives the same bytes on any number of cores."""
+    task = task.data  # an oracle reads the same files
     if task.family not in MAKERS:
-        able = [name for name, known in task_names().items() if known.family in MAKERS]
+        able = [name for name, known in task_names().items() if known.family in MAKERS and not known.oracle]
         raise UsageError(f"{task} cannot be generated; these can: {', '.join(able)}.")
     size = MAKERS[task.family].size(task)
     train = episodes or size.episodes

@@ -9,6 +9,7 @@ import numpy as np
 
 from mvl.data.dataset import Dataset
 from mvl.data.names import TaskName
+from mvl.data.oracle import columns, oracle_goals
 from mvl.errors import DataError
 
 FIELDS = ("observations", "actions", "terminals")
@@ -30,37 +31,40 @@ def find(task: TaskName, folder: Path | None = None) -> Path:
     """The training file of a task."""
     looked = folders(folder)
     for place in looked:
-        if (place / f"{task}.npz").exists():
-            return place / f"{task}.npz"
+        if (place / f"{task.data}.npz").exists():
+            return place / f"{task.data}.npz"
     places = " and ".join(str(place) for place in looked)
-    offer = f"make it with: mvl data generate {task}" + (f" --data {folder}" if folder else "")
+    offer = f"make it with: mvl data generate {task.data}" + (f" --data {folder}" if folder else "")
     hint = offer if task.family == "pointmaze" else "download it with the ogbench package"
-    raise DataError(f"{task}.npz is not in {places}; {hint}")
+    raise DataError(f"{task.data}.npz is not in {places}; {hint}")
 
 
-def load(path: Path) -> Dataset:
-    """One file, checked. Pickled arrays are never read."""
+def load(path: Path, task: TaskName | None = None) -> Dataset:
+    """One file, checked; with the goals of the task's oracle if it has one. Pickled arrays are never read."""
+    extra = columns(task) if task and task.oracle else ()
     if not path.exists():
         raise DataError(f"{path} does not exist.")
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            missing = [field for field in FIELDS if field not in file]
+            missing = [field for field in (*FIELDS, *extra) if field not in file]
             if missing:
                 raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(file.files) or 'nothing'}.")
-            observations, actions, terminals = (file[field] for field in FIELDS)
+            arrays = [file[field] for field in FIELDS]
+            state = {field: file[field] for field in extra}
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError) as error:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
-    return Dataset.from_arrays(observations, actions, terminals, str(path))
+    goals = oracle_goals(task, state) if task and task.oracle else None
+    return Dataset.from_arrays(*arrays, str(path), goals)
 
 
-def load_pair(path: Path, held_out: float | None = None) -> tuple[Dataset, Dataset]:
+def load_pair(path: Path, held_out: float | None = None, task: TaskName | None = None) -> tuple[Dataset, Dataset]:
     """Training and validation data: from the two files, or from one with a share of its episodes held out."""
     if held_out is not None:
-        return load(path).split(held_out)
+        return load(path, task).split(held_out)
     validation = path.with_name(f"{path.stem}-val.npz")
     if path.exists() and not validation.exists():
         raise DataError(f"{validation} is missing beside {path.name}; put it there, or hold episodes out with --held-out 0.1")
-    train, held = load(path), load(validation)
+    train, held = load(path, task), load(validation, task)
     if train.observations.shape[1:] != held.observations.shape[1:] or train.actions.shape[1:] != held.actions.shape[1:]:
         raise DataError(f"{path} and {validation} differ in the dimensions of their observations or actions.")
     return train, held

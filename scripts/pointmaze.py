@@ -1,4 +1,4 @@
-"""Does it learn? GCIVL on pointmaze-medium-navigate at the `cpu` preset: what regularizers do, what representations do.
+"""Does it learn? Recipes on pointmaze-navigate at the `cpu` preset: regularizers, representations, families.
 
 Trains every row of a table, all seeds of a row in one process, one process per core; goes on where it was stopped.
 Writes the table and the numbers behind it to docs/results/.
@@ -21,7 +21,6 @@ from mvl.runs import metrics
 from mvl.runs.evaluation import cores, reported
 from mvl.runs.folder import RunFolder
 
-TASK = "pointmaze-medium-navigate-v0"
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
 REGULARIZERS: dict[str, list[str]] = {
@@ -37,22 +36,45 @@ REGULARIZERS: dict[str, list[str]] = {
 }
 REPRESENTATIONS = {name: ["--recipe", name] for name in ("vib", "vip", "tra", "byol", "dual")}
 REPRESENTATIONS |= {name: ["--recipe", name] for name in ("vib-mvl", "vib-eik", "dual-mvl", "dual-eik")}
-TABLES = {"regularizers": REGULARIZERS, "representations": REPRESENTATIONS}
+FAMILIES = {name: ["--recipe", name] for name in ("gcivl", "gcivl-mvl", "hiql", "hiql-mvl", "hiql-eik")}
+FAMILIES |= {name: ["--recipe", name] for name in ("gciql", "crl", "qrl", "trl", "tdp", "coe", "bc", "fbc")}
+TABLES = {"regularizers": REGULARIZERS, "representations": REPRESENTATIONS, "families": FAMILIES}
 
 PAPER = {
-    "none": "0.78",
-    "mollified, weight 1, cost 1.0": "0.70",
-    **{"vib": "0.69", "vip": "0.00", "tra": "0.03", "byol": "0.37", "dual": "0.76"},
-    **{"vib-mvl": "0.92", "dual-mvl": "0.96", "dual-eik": "0.92"},
+    "medium": {
+        **{"none": "0.78", "gcivl": "0.78", "mollified, weight 1, cost 1.0": "0.70", "gcivl-mvl": "0.70"},
+        **{"vib": "0.69", "vip": "0.00", "tra": "0.03", "byol": "0.37", "dual": "0.76"},
+        **{"vib-mvl": "0.92", "dual-mvl": "0.96", "dual-eik": "0.92", "hiql-eik": "0.93", "hiql-mvl": "0.95"},
+    },
+    "large": {
+        **{"gcivl": "0.52, 0.48", "gcivl-mvl": "0.48, 0.79", "hiql-eik": "0.83", "hiql-mvl": "0.89"},
+        **{"crl": "0.33", "qrl": "0.07", "trl": "0.33", "tdp": "0.30", "coe": "0.34", "bc": "0.25", "fbc": "0.71"},
+    },
 }
-"""Table 1, pointmaze-medium (ORIG and ORIG-MVL are the first two), and table 2 for dual-eik; the paper gives no weight."""
+"""Table 1 (the paper gives no weight), table 2 for dual-eik and hiql, and for large mazes table 10, whose oracle goals are
+the same inputs; where both have a cell, table 1 comes first."""
+
+
+def task_of(options: argparse.Namespace) -> str:
+    return f"pointmaze-{options.maze}-navigate-v0"
 
 
 def train(row: str, flags: list[str], folder: Path, core: int, options: argparse.Namespace) -> Path:
     """One row, pinned to one core."""
     run = folder / row.replace(", ", "_").replace(" ", "-")
-    new = [TASK, *flags, "--preset", "cpu", "--run", str(run), "--seeds", str(options.seeds), "--data", str(options.data)]
-    new += ["--workers", "1", *options.flags]
+    new = [
+        task_of(options),
+        *flags,
+        "--preset",
+        "cpu",
+        "--run",
+        str(run),
+        "--seeds",
+        str(options.seeds),
+        "--data",
+        str(options.data),
+    ]
+    new += ["--data", str(options.data), "--workers", "1", *options.flags]
     command = ["--resume", str(run), "--workers", "1"] if (run / "run.json").exists() else new
     log = folder / f"{run.name}.log"
     with open(log, "a") as output:
@@ -68,7 +90,7 @@ def train(row: str, flags: list[str], folder: Path, core: int, options: argparse
     return run
 
 
-def summary(row: str, run: Path) -> dict[str, object]:
+def summary(row: str, run: Path, maze: str) -> dict[str, object]:
     """The numbers of one row: success over seeds, the share of active terms, the mean value."""
     folder, description = RunFolder.open(run)
     result = reported(metrics.read(folder.evaluations_file))
@@ -76,32 +98,35 @@ def summary(row: str, run: Path) -> dict[str, object]:
     tasks = np.mean([seed["tasks"] for seed in result.values()], axis=0)
     return {
         "recipe": row,
-        "paper": PAPER.get(row, ""),
+        "paper": PAPER[maze].get(row, ""),
         "per_seed": json.dumps([round(seed["overall"], 4) for seed in result.values()]),
         **dict(zip(("mean", "low", "high"), np.round(estimate([s["overall"] for s in result.values()]), 4), strict=True)),
         **{f"task{i + 1}": round(float(value), 3) for i, value in enumerate(tasks)},
         "active": round(float(np.mean([m.get("regularizer/active", np.nan) for m in last])), 4),
-        "value_mean": round(float(np.mean([m["value/mean"] for m in last])), 2),
+        "value_mean": round(float(np.mean([m.get("value/mean", np.nan) for m in last])), 2),
+        "milliseconds": round(1000 / float(np.mean([t["steps_per_second"] for t in metrics.read(folder.timing_file)[-5:]])), 2),
         "steps": description.schedule.steps,
         "seeds": len(result),
     }
 
 
 def markdown(rows: list[dict[str, object]]) -> str:
-    head = "| recipe | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | paper (1M steps, width 512) |\n"
-    lines = [head + "|---|---|---|---|---|---|---|---|---|"]
+    head = "| recipe | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | ms a step | paper (1M steps, width 512) |\n"
+    lines = [head + "|---|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         tasks = " | ".join(f"{row[f'task{i}']:.2f}" for i in range(1, 6))
         active = "" if np.isnan(float(str(row["active"]))) else f"{row['active']:.3f}"
-        success = f"{row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
-        lines.append(f"| {row['recipe']} | {success} | {tasks} | {active} | {row['paper']} |")
+        interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if int(str(row["seeds"])) > 1 else ""
+        success = f"{row['mean']:.2f}{interval}"
+        lines.append(f"| {row['recipe']} | {success} | {tasks} | {active} | {row['milliseconds']:.1f} | {row['paper']} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--runs", type=Path, default=Path("runs/pointmaze-medium"))
+    parser.add_argument("--maze", choices=list(PAPER), default="medium")
+    parser.add_argument("--runs", type=Path, help="folder of the runs (default: runs/pointmaze-MAZE)")
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--table", choices=list(TABLES), default="regularizers")
@@ -110,8 +135,9 @@ def main() -> None:
     options = parser.parse_args()
     rows_of = TABLES[options.table]
     names = options.rows or list(rows_of)
-    if not (options.data / f"{TASK}.npz").exists():
-        subprocess.run([sys.executable, "-m", "mvl", "data", "generate", TASK, "--data", str(options.data)], check=True)
+    task, options.runs = task_of(options), options.runs or Path(f"runs/pointmaze-{options.maze}")
+    if not (options.data / f"{task}.npz").exists():
+        subprocess.run([sys.executable, "-m", "mvl", "data", "generate", task, "--data", str(options.data)], check=True)
     options.runs.mkdir(parents=True, exist_ok=True)
 
     free: Queue[int] = Queue()
@@ -127,13 +153,14 @@ def main() -> None:
 
     with ThreadPoolExecutor(cores()) as pool:
         runs = list(pool.map(on_free_core, names))
-    rows = [summary(row, run) for row, run in zip(names, runs, strict=True)]
+    rows = [summary(row, run, options.maze) for row, run in zip(names, runs, strict=True)]
     options.results.mkdir(parents=True, exist_ok=True)
-    with open(options.results / f"pointmaze-medium-{options.table}.csv", "w", newline="") as file:
+    name = f"pointmaze-{options.maze}-{options.table}"
+    with open(options.results / f"{name}.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    (options.results / f"pointmaze-medium-{options.table}.md").write_text(markdown(rows) + "\n")
+    (options.results / f"{name}.md").write_text(markdown(rows) + "\n")
     print(markdown(rows))
 
 

@@ -1,0 +1,35 @@
+"""Behavior cloning: do what the data did on the way to this goal."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
+from mvl.nets.mlp import apply_mlp, init_mlp, small
+from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
+
+
+@dataclass(frozen=True)
+class Clone:
+    """-mean log pi(a | s, z), pi a normal with unit variance; no value is asked."""
+
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of the policy."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    wants: ClassVar[Wants] = Wants()
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        inputs = shapes.observation + shapes.seen
+        return init_mlp(key, inputs, self.widths, shapes.action, norm=False, final=small)
+
+    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
+        mean = apply_mlp(params, batch.observations, view.encode(batch.observations, batch.actor_goals.vectors))
+        error = jnp.square(mean - batch.actions).mean()
+        return -unit_normal_log_prob(mean, batch.actions).mean(), {"error": error}
+
+    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+        """A draw at the given temperature, kept inside the action range; at 0 the mean."""
+        return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)

@@ -1,0 +1,50 @@
+"""Flow matching: imitation that can choose between several ways, where an average of them would fail."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.nets.mlp import apply_mlp, init_mlp
+from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
+
+
+@dataclass(frozen=True)
+class Flow:
+    """mean |v(s, z, x_t, t) - (a - x_0)|^2 over dimensions too, x_0 ~ N(0, I), t ~ U[0, 1], x_t = (1 - t) x_0 + t a.
+
+    Acting follows v from a draw of x_0 in Euler steps; the temperature does nothing to it.
+    """
+
+    flow_steps: int = 10
+    """Euler steps when acting."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of the velocity, each with layer normalization."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    wants: ClassVar[Wants] = Wants()
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        inputs = shapes.observation + shapes.seen + shapes.action + 1
+        return init_mlp(key, inputs, self.widths, shapes.action, norm=True)
+
+    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
+        start_key, time_key = jax.random.split(key)
+        seen = view.encode(batch.observations, batch.actor_goals.vectors)
+        start = jax.random.normal(start_key, batch.actions.shape)
+        time = jax.random.uniform(time_key, (*batch.actions.shape[:-1], 1))
+        between = (1 - time) * start + time * batch.actions
+        velocity = apply_mlp(params, batch.observations, seen, between, time)
+        error = jnp.square(velocity - (batch.actions - start)).mean()
+        return error, {"error": error}
+
+    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+        seen = view.encode(states, goals)
+        size = params.output.bias.shape[-1]
+        actions = jax.random.normal(key, (*states.shape[:-1], size))
+        for step in range(self.flow_steps):
+            time = jnp.full((*states.shape[:-1], 1), step / self.flow_steps)
+            actions = actions + apply_mlp(params, states, seen, actions, time) / self.flow_steps
+        return jnp.clip(actions, -1, 1)

@@ -1,0 +1,44 @@
+"""A policy that climbs a critic and stays close to the data (DDPG+BC)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+from jax.lax import stop_gradient
+
+from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
+from mvl.nets.mlp import apply_mlp, init_mlp, small
+from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """-mean q / sg(mean |q| + 1e-6) - alpha mean log pi(a | s, z), with q = min_e Q_e(s, mode of pi kept in range, z)."""
+
+    alpha: float = 0.1
+    """How much the logged action counts; published per task and value."""
+    norm: bool = False
+    """Layer normalization in the policy (TRL has it)."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of the policy."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"critic"})
+    wants: ClassVar[Wants] = Wants()
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        inputs = shapes.observation + shapes.seen
+        return init_mlp(key, inputs, self.widths, shapes.action, norm=self.norm, final=small)
+
+    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
+        assert judge.critic is not None, "the recipe checks that the value offers a critic"
+        seen = view.encode(batch.observations, batch.actor_goals.vectors)
+        mean = apply_mlp(params, batch.observations, seen)
+        worth = judge.critic(batch.observations, jnp.clip(mean, -1, 1), seen).min(axis=0)
+        climb = -worth.mean() / stop_gradient(jnp.abs(worth).mean() + 1e-6)
+        imitate = -unit_normal_log_prob(mean, batch.actions).mean()
+        return climb + self.alpha * imitate, {"worth": worth.mean(), "error": jnp.square(mean - batch.actions).mean()}
+
+    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+        """A draw at the given temperature, kept inside the action range; at 0 the mean."""
+        return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)

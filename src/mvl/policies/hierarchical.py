@@ -1,0 +1,80 @@
+"""HIQL's two policies: a high one that says where to be in a few steps, and a low one that goes there."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax
+from jax import Array
+
+from mvl.nets.distributions import bounded_normal, exponential_weight, sample_unit_normal, unit_normal_log_prob
+from mvl.nets.mlp import MLP, apply_mlp, init_mlp, small
+from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
+
+
+class Networks(NamedTuple):
+    high: MLP
+    low: MLP
+
+
+@dataclass(frozen=True)
+class Hierarchical:
+    """Two advantage-weighted regressions, with w_l the state k steps ahead and w_h the one on the way to the goal g:
+
+    low   weighs log pi_l(a | s, z(s, w_l)) by the advantage of the logged action towards w_l,
+    high  weighs log pi_h(z(s, w_h) | s, g) by V(w_h, g) - V(s, g).
+    Both are normals with unit variance. The high policy is told the goal as the data has it, and answers in
+    represented goals; its answer is settled among those before the low policy sees it.
+    """
+
+    low_alpha: float = 3.0
+    """Inverse temperature of the low policy."""
+    high_alpha: float = 3.0
+    """Inverse temperature of the high policy."""
+    subgoal_steps: int = 25
+    """k: how far ahead a sub-goal lies in the data."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of each policy."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"advantage", "state_value"})
+
+    @property
+    def wants(self) -> Wants:
+        return Wants(waypoint_steps=self.subgoal_steps)
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        high, low = jax.random.split(key)
+        return Networks(
+            init_mlp(high, shapes.observation + shapes.goal, self.widths, shapes.seen, norm=False, final=small),
+            init_mlp(low, shapes.observation + shapes.seen, self.widths, shapes.action, norm=False, final=small),
+        )
+
+    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
+        low, low_weight = self.low_loss(params.low, judge, batch, view)
+        high, high_weight = self.high_loss(params.high, judge, batch, view)
+        return low + high, {"low": low, "high": high, "low_weight": low_weight, "high_weight": high_weight}
+
+    def low_loss(self, params: MLP, judge: Judge, batch: Batch, view: View) -> tuple[Array, Array]:
+        assert judge.advantage is not None, "the recipe checks that the value offers an advantage"
+        assert batch.waypoints is not None, "asked for by `wants`"
+        near = batch.waypoints.near
+        weight = exponential_weight(self.low_alpha * judge.advantage(batch, near, view.encode))
+        mean = apply_mlp(params, batch.observations, view.encode(batch.observations, near))
+        return -(weight * unit_normal_log_prob(mean, batch.actions)).mean(), weight.mean()
+
+    def high_loss(self, params: MLP, judge: Judge, batch: Batch, view: View) -> tuple[Array, Array]:
+        assert judge.state_value is not None, "the recipe checks that the value offers a state value"
+        assert batch.waypoints is not None, "asked for by `wants`"
+        goals = batch.actor_goals.vectors
+        _, onward, there = batch.waypoints
+        before = judge.state_value(batch.observations, view.encode(batch.observations, goals))
+        after = judge.state_value(there, view.encode(there, goals))
+        weight = exponential_weight(self.high_alpha * (after - before).mean(axis=0))
+        target = view.encode(batch.observations, onward)
+        mean = apply_mlp(params, batch.observations, goals)
+        return -(weight * unit_normal_log_prob(mean, target)).mean(), weight.mean()
+
+    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+        """The high policy is asked anew at every step."""
+        high_key, low_key = jax.random.split(key)
+        subgoal = view.settle(sample_unit_normal(high_key, apply_mlp(params.high, states, goals), temperature))
+        return bounded_normal(low_key, apply_mlp(params.low, states, subgoal), temperature)

@@ -1,0 +1,27 @@
+"""No value: the policy imitates."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Nothing is learned about how far goals are."""
+
+    offers: ClassVar[frozenset[str]] = frozenset()
+    stream: ClassVar[Stream] = Stream()
+    wants: ClassVar[Wants] = Wants()
+    crosses_goals: ClassVar[bool] = False
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        return ()
+
+    def targets(self, params: Params) -> Params:
+        return ()
+
+    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
+        return jnp.zeros(()), {}

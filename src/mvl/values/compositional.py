@@ -1,0 +1,57 @@
+"""The compositional optimality equation (COE), a reconstruction."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from mvl.nets import reach
+from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
+
+
+@dataclass(frozen=True)
+class Compositional:
+    """A reconstruction. As the sub-goal tree, but the second half of a way is walked by the policy, and Bellman competes:
+
+    y_e = max(max over w in W of Q'_e(s, a, w) Q'_e(w, pi(w, g), g), discount Q'_e(s', pi(s', g), g)),
+    1 where g = s and discount where g = s'. After Piekos et al. (2023); how it was made offline for the paper's
+    numbers is not published.
+    """
+
+    subgoals: int = 32
+    """Size of W."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of each head."""
+
+    offers: ClassVar[frozenset[str]] = frozenset({"critic"})
+    stream: ClassVar[Stream] = Stream()
+    wants: ClassVar[Wants] = Wants()
+    crosses_goals: ClassVar[bool] = False
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        return reach.init_critics(key, shapes, self.widths)
+
+    def targets(self, params: Params) -> Params:
+        return params.states
+
+    def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
+        """Logits."""
+        return reach.told_logits(params, states, actions, goals)
+
+    def target(self, copies: Params, batch: Batch, act: Act) -> Array:
+        """y_e, (heads, batch)."""
+        goals = batch.value_goals
+
+        def onward(states: Array) -> Array:
+            return jax.nn.sigmoid(reach.logits(copies, states, act(states, goals.vectors), goals.states))
+
+        between = batch.observations[: self.subgoals, None]
+        first = jax.nn.sigmoid(reach.logits(copies, batch.observations, batch.actions, between))  # (heads, W, batch)
+        composed = (first * onward(between)).max(axis=1)
+        best = jnp.maximum(composed, batch.discount * onward(batch.next_observations))
+        return reach.with_base_cases(best, goals.offsets, batch.discount)
+
+    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
+        return reach.fit(params, self.target(targets, batch, act), batch, encode)

@@ -1,0 +1,69 @@
+"""Transitive reinforcement learning: a way is as good as its two halves, divided and conquered."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.lax import stop_gradient
+
+from mvl.nets import reach
+from mvl.types import Act, Batch, Encode, Key, Loss, Midpoints, Params, Shapes, Stream, Wants
+
+
+@dataclass(frozen=True)
+class Transitive:
+    """Q_e = sigmoid h_e(s, a, g), read as discount^steps; k lies between i and its goal j in one episode. With the copy Q',
+
+    y_e = first * second, where first  = discount^(k - i) if k - i <= 1, otherwise Q'_e(s_i, a_i, s_k),
+                                second = discount^(j - k) if j - k <= 1, otherwise Q'_e(s_k, a_k, s_j);
+    L = mean |kappa - 1[y_e < Q_e]| (1 + log_discount y_e)^-power BCE(h_e(s_i, a_i, s_j), y_e).
+    Trained on goals that are states; where the policy is told something else about them, a second pair of heads is fitted
+    to it, and the policy climbs that.
+    """
+
+    expectile: float = 0.7
+    """kappa: how much more an under-estimate weighs."""
+    distance_power: float = 0.7
+    """How much less far goals weigh; published per task."""
+    widths: tuple[int, ...] = (512, 512, 512)
+    """Hidden layers of each head."""
+
+    offers: ClassVar[frozenset[str]] = frozenset({"critic"})
+    stream: ClassVar[Stream] = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=True)
+    wants: ClassVar[Wants] = Wants(midpoints=True)
+    crosses_goals: ClassVar[bool] = False
+
+    def init(self, key: Key, shapes: Shapes) -> Params:
+        return reach.init_critics(key, shapes, self.widths)
+
+    def targets(self, params: Params) -> Params:
+        return params.states
+
+    def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
+        """Logits."""
+        return reach.told_logits(params, states, actions, goals)
+
+    def log_target(self, copies: Params, batch: Batch, middle: Midpoints) -> Array:
+        """log y_e, (heads, batch)."""
+        goals, step = batch.value_goals, jnp.log(batch.discount)
+
+        def leg(states: Array, actions: Array, ends: Array, steps: Array) -> Array:
+            learned = jax.nn.log_sigmoid(reach.logits(copies, states, actions, ends))
+            return jnp.where(steps <= 1, steps * step, learned)
+
+        first = leg(batch.observations, batch.actions, middle.states, middle.offsets)
+        return first + leg(middle.states, middle.actions, goals.states, goals.offsets - middle.offsets)
+
+    def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
+        assert batch.midpoints is not None, "asked for by `wants`"
+        inputs, goals = (batch.observations, batch.actions), batch.value_goals
+        log_target = self.log_target(targets, batch, batch.midpoints)
+        target, steps = jnp.exp(log_target), log_target / jnp.log(batch.discount)
+        found = reach.logits(params.states, *inputs, goals.states)
+        optimism = jnp.where(target >= stop_gradient(jax.nn.sigmoid(found)), self.expectile, 1 - self.expectile)
+        weight = optimism * (1 + steps) ** -self.distance_power
+        loss = (weight * reach.cross_entropy(found, target)).mean()
+        distilled = reach.distill(params, found, *inputs, encode(batch.observations, goals.vectors))
+        return loss + distilled, {"mean": found.mean(), "steps": steps.mean(), "distilled": distilled}
