@@ -222,8 +222,11 @@ def test_train_help_explains_every_setting(capsys):
 def test_recipes_lists_parts_and_presets(capsys):
     code, out, _ = answer(capsys, "recipes")
     assert code == 0
-    for word in ("gcivl-mvl", "gcivl-eik", "mollified", "eikonal", "implicit_v", "advantage_weighted", "cpu", "paper"):
+    for word in ("gcivl-mvl", "eik (eikonal)", "mollified", "implicit_v", "advantage_weighted", "cpu", "paper"):
         assert word in out
+    for family in ("tdp", "coe"):
+        (line,) = [line for line in out.splitlines() if line.startswith(f"{family} ")]
+        assert line.endswith("(a reconstruction)")
 
 
 def test_doctor_reports_devices_and_rendering(capsys, monkeypatch):

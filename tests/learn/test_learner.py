@@ -180,9 +180,11 @@ def test_dual_critic_has_a_slow_copy_and_its_value_none(rows):
     assert not np.allclose(kernel, after.params.representation.critic.hidden[0].kernel, atol=1e-7)
 
 
-@pytest.mark.parametrize(("regularized", "own", "downstream"), [("downstream", 0, 1), ("own", 1, 0), ("both", 1, 1)])
-@pytest.mark.parametrize("anchors", [0, 4])
-def test_dual_chooses_which_surface_is_regularized(rows, key, regularized, own, downstream, anchors):
+@pytest.mark.parametrize(
+    ("regularized", "anchors", "own", "downstream"),
+    [("downstream", 0, 0, 1), ("own", 0, 1, 0), ("both", 0, 1, 1), ("own", 4, 1, 0), ("both", 4, 1, 1)],
+)
+def test_dual_chooses_which_surface_is_regularized(rows, key, regularized, anchors, own, downstream):
     from dataclasses import replace
 
     recipe = small_recipe("dual", regularizer=Mollified(cost=0.0))
@@ -202,3 +204,11 @@ def test_eikonal_refuses_a_surface_of_all_goals(rows, key):
     recipe = replace(recipe, representation=replace(recipe.representation, regularized="own", anchors=4))
     with pytest.raises(UsageError, match="anchors to 0"):
         gradients(Learner(recipe, SHAPES), rows, key, "regularizer")
+
+
+def test_anchors_without_the_surface_they_belong_to_are_refused():
+    from mvl.errors import UsageError
+    from mvl.representations.dual import Dual
+
+    with pytest.raises(UsageError, match="set regularized to own or both"):
+        Dual(anchors=4)

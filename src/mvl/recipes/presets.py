@@ -61,7 +61,7 @@ PRESETS = {
         {
             "mollified": {"fraction": 0.125, "weight": 10.0},  # the weight of docs/results
             "contrastive": {"latent": 64},
-            "quasimetric": {"latent": 128},
+            "quasimetric": {"latent": 64},
             "subgoal_tree": {"subgoals": 8},
             "compositional": {"subgoals": 8},
         },

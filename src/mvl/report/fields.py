@@ -79,20 +79,25 @@ def picture(run: Path | str, to: Path, episodes: int = 4) -> Played:
     axes = figure.subplots(1, TASKS)
     for task, ax in enumerate(axes):
         paths = played.paths[task * episodes : (task + 1) * episodes]
-        values = values_on_grid(learner, params, maze, paths[0][0], played.goals[0, task, 0])
-        _panel(ax, maze, values, paths, played.goals[0, task])
+        if learner.recipe.has_surface:  # who only imitates has paths to show, but no value
+            _contours(ax, maze, values_on_grid(learner, params, maze, paths[0][0], played.goals[0, task, 0]))
+        _panel(ax, maze, paths, played.goals[0, task])
         ax.set_title(f"task {task + 1}: {played.success[0, task].sum()} of {episodes} reached", fontsize=10)
-    figure.suptitle(f"V(s, goal), {description.task}, {description.recipe_name}, {int(state.step[0])} steps", fontsize=11)
+    shown = "V(s, goal), " if learner.recipe.has_surface else ""
+    figure.suptitle(f"{shown}{description.task}, {description.recipe_name}, {int(state.step[0])} steps", fontsize=11)
     with atomic(to) as partial:
         figure.savefig(partial, dpi=110)
     return played
 
 
-def _panel(ax: Any, maze: Maze, values: np.ndarray, paths: list[np.ndarray], goals: np.ndarray) -> None:
+def _contours(ax: Any, maze: Maze, values: np.ndarray) -> None:
     x, y, free = maze.grid()
     levels = np.linspace(values[free].min(), values[free].max(), 21)
     ax.contourf(x, y, values, levels=levels, cmap="viridis", extend="both")
     ax.contour(x, y, values, levels=levels, colors="white", linewidths=0.3, alpha=0.6, zorder=1.2)
+
+
+def _panel(ax: Any, maze: Maze, paths: list[np.ndarray], goals: np.ndarray) -> None:
     walls = np.where(maze.walls, 0.25, np.nan)
     ax.imshow(walls, extent=maze.extent, origin="lower", cmap="gray", vmin=0, vmax=1, interpolation="nearest", zorder=1.5)
     for path in paths:

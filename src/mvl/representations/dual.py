@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, apply_ensemble, apply_mlp, heads_of, init_ensemble
 from mvl.types import Batch, Field, Key, Loss, Params, Shapes, Stream, Wants
 from mvl.values.implicit_q import implicit_q_loss
@@ -40,6 +41,10 @@ class Dual:
     wants: ClassVar[Wants] = Wants(goals=Stream(), shares=True)
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.anchors and self.regularized == "downstream":
+            raise UsageError("anchors belong to the bilinear surface; set regularized to own or both, or anchors to 0.")
 
     def width(self, goal: int) -> int:
         return self.size

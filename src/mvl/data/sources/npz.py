@@ -49,12 +49,12 @@ def load(path: Path, task: TaskName | None = None) -> Dataset:
             missing = [field for field in (*FIELDS, *extra) if field not in file]
             if missing:
                 raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(file.files) or 'nothing'}.")
-            arrays = [file[field] for field in FIELDS]
+            arrays = {field: file[field] for field in FIELDS}
             state = {field: file[field] for field in extra}
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError) as error:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
     goals = oracle_goals(task, state) if task and task.oracle else None
-    return Dataset.from_arrays(*arrays, str(path), goals)
+    return Dataset.from_arrays(**arrays, source=str(path), oracle=goals)
 
 
 def load_pair(path: Path, held_out: float | None = None, task: TaskName | None = None) -> tuple[Dataset, Dataset]:
