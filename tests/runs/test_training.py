@@ -81,6 +81,13 @@ def test_longer_resume_equals_longer_run(data_file, tmp_path):
     assert files(short) == files(whole)
 
 
+def test_a_run_is_never_shortened(data_file, tmp_path):
+    run = small_train(data_file, tmp_path / "run", steps=20)
+    with pytest.raises(UsageError, match="planned for 20 steps; --steps can only lengthen it"):
+        resume(run, steps=10)
+    assert RunFolder.open(run)[1].schedule.steps == 20
+
+
 def test_resume_before_the_first_checkpoint_starts_over(data_file, tmp_path):
     whole = small_train(data_file, tmp_path / "whole")
     other = small_train(data_file, tmp_path / "other")

@@ -12,7 +12,7 @@ def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl demo", description=f"Generate {TASK}, train {RECIPE} on it, evaluate and draw its value.")
     parser.add_argument("--run", type=Path, default=Path("runs/demo"), help="folder to make; an earlier demo there is continued")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder for the dataset; it is kept and used again")
-    parser.add_argument("--steps", type=int, help="fewer steps than the cpu preset has")
+    parser.add_argument("--steps", type=int, help="other than the cpu preset's; an earlier demo can be lengthened")
     options = parser.parse_all(argv)
 
     from mvl.cli.data import generate
@@ -28,7 +28,7 @@ def run(argv: list[str]) -> None:
     if options.run.exists():  # an earlier demo: go on where it was stopped, or show again what it gave
         if RunFolder.open(options.run)[1].task != TASK:
             raise UsageError(f"{options.run} holds something other than a demo; choose another folder with --run.")
-        print(finish(resume(options.run)))
+        print(finish(resume(options.run, steps=options.steps)))
         return
     changes = {"steps": options.steps} if options.steps else {}
     print(finish(train(TASK, RECIPE, preset="cpu", run=options.run, data=options.data, **changes)))

@@ -62,8 +62,8 @@ def values_on_grid(learner: Learner, params: Parameters, maze: Maze, like: np.nd
     x, y, free = maze.grid()
     points = np.tile(like, (free.size, 1))
     points[:, 0], points[:, 1] = np.tile(x, len(y)), np.repeat(y, len(x))
-    goals = np.broadcast_to(goal, (free.size, len(goal)))
-    values = jax.jit(learner.values)(params, points, goals, jax.random.key(0))
+    # One goal for all points: a representation that draws at random draws once, as for the neighbors of a state.
+    values = jax.jit(learner.values)(params, points, goal[None], jax.random.key(0))
     return np.asarray(values).reshape(free.shape)
 
 

@@ -68,6 +68,8 @@ def resume(run: Path | str, steps: int | None = None, data: Dataset | None = Non
     folder, description = RunFolder.open(Path(run))
     with folder.claimed():
         if steps is not None and steps != description.schedule.steps:
+            if steps < description.schedule.steps:
+                raise UsageError(f"{run} is planned for {description.schedule.steps} steps; --steps can only lengthen it.")
             description = replace(description, schedule=replace(description.schedule, steps=steps))
             folder.describe(description)
         train_data, validation = _same_data(description, data, run)
