@@ -14,7 +14,7 @@ import pytest
 
 import mvl
 from conftest import small_recipe, walk, write_npz
-from mvl.errors import MvlError, UsageError
+from mvl.errors import DataError, MvlError, UsageError
 from mvl.learn.loop import NonFiniteLossError
 from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
@@ -195,3 +195,10 @@ def test_held_out_episodes_replace_a_missing_validation_file(data_file, tmp_path
     assert not (tmp_path / "run").exists()
     run = small_train(data_file, tmp_path / "run", held_out=0.2)
     assert json.loads((run / "run.json").read_text())["data"]["held_out"] == 0.2
+
+
+def test_a_value_that_looks_ahead_needs_longer_episodes(tmp_path):
+    short = walk(episodes=20, rows=2)
+    with pytest.raises(DataError, match="no episode has more than one transition; value transitive needs a goal ahead"):
+        train(short, "trl", run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

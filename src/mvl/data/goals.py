@@ -91,8 +91,7 @@ def waypoints_at(data: Rows, rows: Array, goal_rows: Array, steps: int) -> Waypo
     """The row some steps ahead; towards a goal ahead in the same episode never beyond it (HIQL)."""
     final = data.final_goals[rows]
     near = jnp.minimum(rows + steps, final)
-    ahead = (goal_rows >= rows) & (goal_rows <= final)
-    onward = jnp.where(ahead, jnp.minimum(near, goal_rows), near)
+    onward = jnp.where(goal_rows >= rows, jnp.minimum(near, goal_rows), near)  # a later episode's rows lie beyond `near`
     return Waypoints(data.goals[near], data.goals[onward], data.observations[onward])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 
+from mvl import registry
 from mvl.data.dataset import Dataset
 from mvl.data.files import fingerprint
 from mvl.data.goals import on_device
@@ -45,7 +46,7 @@ def train(
     made, schedule = _planned(recipe, preset, name, changes)
     path = _data_path(task, name, data)
     train_data, validation = _load(task, path, held_out, name)
-    _check_fits(made, train_data)
+    _check_fits(made, train_data, validation)
     description = Description(
         task=str(name or path or "arrays"),
         simulated=name is not None,
@@ -133,9 +134,11 @@ def _load(
     return npz.load_pair(path, held_out, name)
 
 
-def _check_fits(recipe: Recipe, dataset: Dataset) -> None:
-    if recipe.wants.midpoints and not len(dataset.early):
-        raise DataError(f"{dataset.source}: every episode has one transition only; this recipe needs points between two others.")
+def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
+    for dataset in datasets:
+        if recipe.wants.midpoints and not len(dataset.early):
+            value = registry.name_of("value", recipe.value)
+            raise DataError(f"{dataset.source}: no episode has more than one transition; value {value} needs a goal ahead.")
 
 
 def _origin(path: Path | None, held_out: float | None) -> dict[str, Any]:
