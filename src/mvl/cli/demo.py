@@ -6,7 +6,7 @@ from mvl.cli.parser import Parser
 
 TASK = "pointmaze-medium-navigate-v0"
 RECIPE = "hiql-mvl"
-SETTINGS = {"discount": 0.995, "steps": 40_000}
+DISCOUNT, STEPS = 0.995, 40_000
 """A longer horizon and a longer run than the `cpu` preset's, for the task that leads all around the maze (docs/results)."""
 
 
@@ -14,7 +14,7 @@ def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl demo", description=f"Generate {TASK}, train {RECIPE} on it, evaluate and draw its value.")
     parser.add_argument("--run", type=Path, default=Path("runs/demo"), help="folder to make; an earlier demo there is continued")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder for the dataset; it is kept and used again")
-    parser.add_argument("--steps", type=int, help=f"training steps (default: {SETTINGS['steps']}); an earlier demo can be lengthened")
+    parser.add_argument("--steps", type=int, help=f"how long to train (default: {STEPS}); an earlier demo can be lengthened")
     options = parser.parse_all(argv)
 
     from mvl.cli.data import generate
@@ -33,5 +33,5 @@ def run(argv: list[str]) -> None:
             raise UsageError(f"{options.run} holds something other than a demo; choose another folder with --run.")
         print(finish(resume(options.run, steps=options.steps)))
         return
-    changes = {**SETTINGS, "steps": options.steps or SETTINGS["steps"]}
-    print(finish(train(TASK, RECIPE, preset="cpu", run=options.run, data=options.data, **changes)))
+    steps = options.steps or STEPS
+    print(finish(train(TASK, RECIPE, preset="cpu", run=options.run, data=options.data, discount=DISCOUNT, steps=steps)))
