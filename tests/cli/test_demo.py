@@ -1,0 +1,54 @@
+"""The demo's choices: what it trains, that it goes on with its own run, and that it leaves others alone."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import walk, write_npz
+from mvl.cli import demo
+from mvl.errors import UsageError
+from mvl.runs.folder import RunFolder
+from mvl.runs.training import train as really_train
+
+
+@pytest.fixture
+def calls(monkeypatch, tmp_path):
+    """Training and reporting replaced by notes of how they were asked for; data is at hand."""
+    for name, seed in ((f"{demo.TASK}.npz", 0), (f"{demo.TASK}-val.npz", 1)):
+        write_npz(tmp_path / name, walk(seed=seed))
+    made: list[tuple] = []
+    monkeypatch.setattr("mvl.runs.training.train", lambda *args, **settings: made.append(("train", args, settings)))
+    monkeypatch.setattr("mvl.runs.training.resume", lambda *args, **settings: made.append(("resume", args, settings)))
+    monkeypatch.setattr("mvl.report.finish.finish", lambda path: "finished")
+    return made
+
+
+def run_demo(tmp_path: Path, *more: str) -> None:
+    demo.run(["--data", str(tmp_path), "--run", str(tmp_path / "demo"), *more])
+
+
+def test_it_trains_a_mollified_recipe(calls, tmp_path, capsys):
+    run_demo(tmp_path)
+    ((kind, args, settings),) = calls
+    assert (kind, args) == ("train", (demo.TASK, demo.RECIPE))
+    assert demo.RECIPE.endswith("-mvl")
+    assert (settings["discount"], settings["steps"]) == (demo.DISCOUNT, demo.STEPS)
+    assert capsys.readouterr().out == "finished\n"
+
+
+def test_steps_are_the_user_s_also_when_an_earlier_demo_goes_on(calls, tmp_path, monkeypatch):
+    run_demo(tmp_path, "--steps", "500")
+    assert calls[0][2]["steps"] == 500
+    (tmp_path / "demo").mkdir()
+    earlier = type("Earlier", (), {"task": demo.TASK, "recipe_name": demo.RECIPE})()
+    monkeypatch.setattr(RunFolder, "open", lambda path: (None, earlier))
+    run_demo(tmp_path, "--steps", "900")
+    assert calls[1] == ("resume", (tmp_path / "demo",), {"steps": 900})
+
+
+def test_another_run_in_its_place_is_left_alone(calls, tmp_path):
+    sizes = {"steps": 10, "steps_per_dispatch": 10, "log_every": 10, "eval_every": 10, "save_every": 10, "batch_size": 8}
+    really_train(walk(), "bc", run=tmp_path / "demo", **sizes)
+    with pytest.raises(UsageError, match="holds something other than a demo; choose another folder with --run"):
+        run_demo(tmp_path)
+    assert calls == []
