@@ -117,3 +117,74 @@ def test_plug_ins_are_found(monkeypatch):
     assert registry.name_of("regularizer", part) == "extra"
     assert named_recipe("gcivl", "cpu", parts={"regularizer": "extra"})[0].regularizer == Extra()
     registry.part_class.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("task", "recipe", "settings"),
+    [
+        ("pointmaze-large-navigate-v0", "gciql", {"alpha": 0.003}),
+        ("pointmaze-large-navigate-v0", "crl", {"alpha": 0.03}),
+        ("pointmaze-giant-stitch-v0", "qrl", {"alpha": 0.0003}),
+        ("pointmaze-medium-navigate-v0", "trl", {"alpha": 10.0, "norm": True}),
+        ("antmaze-large-navigate-v0", "gciql", {"alpha": 0.3}),
+        ("antmaze-large-navigate-v0", "trl", {"alpha": 0.7, "norm": True}),
+        ("antmaze-medium-explore-v0", "crl", {"alpha": 0.003}),
+        ("antmaze-medium-explore-v0", "hiql", {"low_alpha": 10.0, "high_alpha": 10.0, "subgoal_steps": 25}),
+        ("humanoidmaze-medium-navigate-v0", "hiql", {"low_alpha": 3.0, "high_alpha": 3.0, "subgoal_steps": 100}),
+        ("humanoidmaze-medium-navigate-v0", "qrl", {"alpha": 0.001}),
+        ("antsoccer-arena-navigate-v0", "crl", {"alpha": 0.3}),
+        ("cube-single-play-v0", "crl", {"alpha": 3.0, "norm": False}),
+        ("cube-single-noisy-v0", "gciql", {"alpha": 0.03}),
+        ("cube-double-play-v0", "trl", {"alpha": 10.0}),
+        ("scene-play-v0", "hiql", {"subgoal_steps": 10}),
+        ("puzzle-4x4-play-v0", "qrl", {"alpha": 0.3}),
+        ("puzzle-3x3-play-oraclerep-v0", "tdp", {"alpha": 2.0}),
+        ("scene-play-v0", "gcivl", {"alpha": 10.0}),
+    ],
+)
+def test_published_settings_come_with_the_task(task, recipe, settings):
+    """OGBench's and TRL's tables; nobody has to know them."""
+    policy = named_recipe(recipe, "paper", TaskName.parse(task))[0].policy
+    assert {name: getattr(policy, name) for name in settings} == settings
+
+
+def test_published_settings_of_values():
+    hiql, _ = named_recipe("hiql", "paper", TaskName.parse("cube-single-play-v0"))
+    assert (hiql.value.expectile, hiql.representation.size) == (0.7, 10)
+    powers = [
+        named_recipe("trl", "paper", TaskName.parse(task))[0].value.distance_power
+        for task in ("humanoidmaze-medium-navigate-v0", "humanoidmaze-large-navigate-v0", "puzzle-4x4-play-v0")
+    ]
+    assert powers == [0.0, 0.1, 2.0]
+
+
+def test_imitation_never_aims_at_goals_that_were_not_reached():
+    """Whatever the data: on stitch, who has a value draws half of the goals anywhere, who has none does not."""
+    stitch = TaskName.parse("pointmaze-medium-stitch-v0")
+    for name in ("bc", "fbc"):
+        assert named_recipe(name, "paper", stitch)[0].learning.actor_goals.trajectory == 1.0
+    assert named_recipe("crl", "paper", stitch)[0].learning.actor_goals.random == 0.5
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [("orig-mvl", "gcivl-mvl"), ("gcivl-dual-eik", "dual-eik"), ("gcbc", "bc"), ("hiql-subgoal", "hiql-subgoal")],
+)
+def test_other_names(other, name):
+    from mvl.recipes.families import canonical
+
+    assert canonical(other) == name
+
+
+def test_values_choose_their_goals_unless_told_otherwise():
+    from dataclasses import replace
+
+    from mvl.types import Stream
+
+    recipe, _ = named_recipe("crl", "cpu")
+    assert recipe.value_goals == Stream(0.0, 1.0, 0.0)
+    own = Stream(0.0, 0.5, 0.5)
+    assert replace(recipe, learning=replace(recipe.learning, value_goals=own)).value_goals == own
+    assert named_recipe("qrl", "cpu")[0].value_goals.random == 1.0
+    with pytest.raises(UsageError, match="value transitive needs goals ahead in the same episode"):
+        replace(named_recipe("trl", "cpu")[0], learning=replace(recipe.learning, value_goals=own))
