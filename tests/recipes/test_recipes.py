@@ -168,7 +168,7 @@ def test_imitation_never_aims_at_goals_that_were_not_reached():
 
 @pytest.mark.parametrize(
     ("other", "name"),
-    [("orig-mvl", "gcivl-mvl"), ("gcivl-dual-eik", "dual-eik"), ("gcbc", "bc"), ("hiql-subgoal", "hiql-subgoal")],
+    [("orig-mvl", "gcivl-mvl"), ("gcivl-dual-eik", "dual-eik"), ("gcbc", "bc"), ("hiql-subgoal-mvl", "hiql-mvl")],
 )
 def test_other_names(other, name):
     from mvl.recipes.families import canonical

@@ -64,7 +64,8 @@ RECIPES = {
 
 def canonical(name: str) -> str:
     """The recipe that another name stands for."""
-    first, dash, rest = name.partition("-")
-    full = ALIASES.get(first, first) + dash + rest
-    short = full.removeprefix("gcivl-")
-    return short if short in RECIPES else full
+    first, *rest = name.split("-")
+    family = ALIASES.get(first, first)
+    if family in FAMILIES and rest and rest[0] in REPRESENTATIONS:
+        return "-".join([stem(family, rest[0]), *rest[1:]])
+    return "-".join([family, *rest])

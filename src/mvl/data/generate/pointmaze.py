@@ -1,11 +1,11 @@
 """Point-mass maze data, made as OGBench's: a noisy walker that follows the maze's own shortest paths."""
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from mvl.data.generate.episodes import Size, columns_of
 from mvl.data.names import TaskName
 
 NOISE = 0.5
@@ -18,13 +18,6 @@ Cell = tuple[int, int]
 """Row and column in the maze."""
 
 
-@dataclass(frozen=True)
-class Size:
-    episodes: int
-    rows: int
-    validation_episodes: int
-
-
 def size(task: TaskName) -> Size:
     """Episodes and rows per episode of the published set."""
     if task.kind == "stitch":
@@ -32,7 +25,7 @@ def size(task: TaskName) -> Size:
     return Size(500, 2001, 50) if task.variant == "giant" else Size(1000, 1001, 100)
 
 
-class Walker:
+class Maker:
     """One environment and the paths through its maze; an episode is a pure function of its seed."""
 
     def __init__(self, task: TaskName) -> None:
@@ -57,8 +50,7 @@ class Walker:
         start = self.cells[np.random.randint(len(self.cells))]
         self.env.reset(seed=seed, options={"task_info": {"init_ij": start, "goal_ij": self._goal(start)}})
         rows = [self._step() for _ in range(self.rows)]
-        columns = {key: np.array([row[key] for row in rows], np.float32) for key in rows[0]}
-        return {**columns, "terminals": np.arange(self.rows) == self.rows - 1}
+        return columns_of(rows)
 
     def _goal(self, start: Cell) -> Cell:
         if self.task.kind == "navigate":

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from mvl.data.files import atomic
-from mvl.data.generate import pointmaze
+from mvl.data.generate import manipulation, pointmaze
 from mvl.data.names import TaskName, task_names
 from mvl.errors import MvlError, UsageError
 
 Report = Callable[[int, int], None]
 """Called with episodes done and episodes in all."""
 
-MAKERS = {"pointmaze": pointmaze}
+MAKERS = {"pointmaze": pointmaze, "cube": manipulation, "scene": manipulation, "puzzle": manipulation}
 
 
 def generate(
@@ -74,15 +74,15 @@ def scratch_folder() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-_walker: pointmaze.Walker
+_maker: Any
 
 
 def _start(task: TaskName, scratch: str) -> None:
-    global _walker
+    global _maker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the pool
     tempfile.tempdir = scratch
-    _walker = MAKERS[task.family].Walker(task)
+    _maker = MAKERS[task.family].Maker(task)
 
 
 def _episode(seed: int) -> dict[str, np.ndarray]:
-    return _walker.episode(seed)
+    return _maker.episode(seed)
