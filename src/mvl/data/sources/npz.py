@@ -35,7 +35,9 @@ def find(task: TaskName, folder: Path | None = None) -> Path:
             return place / f"{task.data}.npz"
     places = " and ".join(str(place) for place in looked)
     offer = f"make it with: mvl data generate {task.data}" + (f" --data {folder}" if folder else "")
-    hint = offer if task.family == "pointmaze" else "download it with the ogbench package"
+    from mvl.data.generate.run import MAKERS
+
+    hint = offer if task.family in MAKERS else "download it with the ogbench package"
     raise DataError(f"{task.data}.npz is not in {places}; {hint}")
 
 
