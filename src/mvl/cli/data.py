@@ -1,11 +1,20 @@
-"""`mvl data`: generate datasets, and check what is in a file."""
+"""`mvl data`: generate datasets, import one's own, and check what is in a file."""
 
+from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mvl.cli.parser import Parser
-from mvl.errors import unknown
+from mvl.errors import UsageError, unknown
 
-ACTIONS = {"generate": "make a task's dataset with its simulator", "check": "report what is in a dataset file"}
+if TYPE_CHECKING:
+    from mvl.data.sources.episodes import Fields
+
+ACTIONS = {
+    "generate": "make a task's dataset with its simulator",
+    "import": "turn your own episodes into a dataset file",
+    "check": "report what is in a dataset file",
+}
 
 
 def run(argv: list[str]) -> None:
@@ -14,7 +23,7 @@ def run(argv: list[str]) -> None:
         return
     if argv[0] not in ACTIONS:
         raise unknown("data action", argv[0], ACTIONS)
-    {"generate": generate, "check": check}[argv[0]](argv[1:])
+    {"generate": generate, "import": import_, "check": check}[argv[0]](argv[1:])
 
 
 def generate(argv: list[str]) -> None:
@@ -44,6 +53,51 @@ def generate(argv: list[str]) -> None:
             report=report,
         )
     print("\n".join(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)" for path in paths))
+
+
+def import_(argv: list[str]) -> None:
+    parser = Parser(prog="mvl data import", description="Turn episodes of other formats into a dataset file and a -val file.")
+    parser.add_argument("source", metavar="SOURCE", type=Path, help="a file, a folder with one file per episode, or a Minari id")
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE.npz", help="file to write")
+    parser.add_argument("--kind", help="npz, csv, hdf5, lerobot or minari (default: told from the names)")
+    names: dict[str, Any] = {"nargs": "+", "metavar": "FIELD", "action": "extend"}
+    parser.add_argument("--observations", **names, help="fields that are observed, side by side; joint_* takes all that fit")
+    parser.add_argument("--actions", **names, help="fields that are done")
+    parser.add_argument("--goals", **names, help="fields a goal is told by (default: the observations)")
+    parser.add_argument("--time", metavar="FIELD", help="a clock that must run forward")
+    parser.add_argument("--ends", metavar="FIELD", help="true at the last row of every episode, in files that hold several")
+    parser.add_argument("--episode", metavar="FIELD", help="or a number that changes from one episode to the next")
+    parser.add_argument("--held-out", type=float, default=0.1, help="share of the episodes, the last ones, for validation")
+    parser.add_argument("--rescale", action="store_true", help="bring actions to [-1, 1]; policies answer in your units")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    options = parser.parse_all(argv)
+    if options.to.suffix != ".npz":
+        raise UsageError(f"--to {options.to} must end in .npz.")
+
+    from mvl.data.card import card
+    from mvl.data.importing import import_data
+    from mvl.data.sources import npz
+
+    done = import_data(
+        options.source,
+        options.to,
+        kind=options.kind,
+        fields=_fields(options),
+        held_out=options.held_out,
+        rescale=options.rescale,
+        overwrite=options.overwrite,
+    )
+    print(f"wrote {done.train} and {done.validation.name}: {done.episodes} episodes\n\n{card(npz.load(done.train))}")
+
+
+def _fields(options: Namespace) -> "Fields":
+    """What the user named, over what the format names itself."""
+    from mvl.data.importing import DEFAULTS, PLAIN, kind_of
+
+    kind = options.kind or ("minari" if not options.source.exists() else kind_of(options.source))
+    named: dict[str, Any] = {name: getattr(options, name) for name in PLAIN._fields if getattr(options, name)}
+    named |= {name: tuple(value) for name, value in named.items() if isinstance(value, list)}
+    return DEFAULTS.get(kind, PLAIN)._replace(**named)
 
 
 def check(argv: list[str]) -> None:

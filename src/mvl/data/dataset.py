@@ -25,9 +25,11 @@ class Dataset:
     """Where it came from, for messages."""
     oracle: np.ndarray | None = None  # (rows, g) float32
     """What goals are told by instead of whole observations, if anything."""
+    action_range: np.ndarray | None = None  # (2, a)
+    """The actions that -1 and 1 stand for, if not themselves."""
 
     @classmethod
-    def from_arrays(cls, observations, actions, terminals, source: str = "arrays", oracle=None) -> "Dataset":
+    def from_arrays(cls, observations, actions, terminals, source: str = "arrays", oracle=None, action_range=None) -> "Dataset":
         """From flat arrays; `terminals` is true at the last row of every episode, `oracle` describes each row as a goal."""
         observations = _numbers(observations, "observations", source)
         actions = _numbers(actions, "actions", source)
@@ -45,7 +47,11 @@ class Dataset:
                     f"{source}: oracle has {len(oracle)} rows, observations have {len(terminals)}; they must be equal."
                 )
             _check_finite(oracle, "oracle", source)
-        return cls(observations, actions, ends, source, oracle)
+        if action_range is not None:
+            action_range = _numbers(action_range, "action_range", source)
+            if action_range.shape != (2, actions.shape[1]) or not (action_range[0] < action_range[1]).all():
+                raise DataError(f"{source}: action_range must have a lower and a higher number for every action dimension.")
+        return cls(observations, actions, ends, source, oracle, action_range)
 
     @classmethod
     def from_episodes(cls, episodes: Iterable[tuple[np.ndarray, np.ndarray]], source: str = "episodes") -> "Dataset":
@@ -120,8 +126,8 @@ class Dataset:
         first, last = (None, None) if self.oracle is None else (self.oracle[:cut], self.oracle[cut:])
         held = f"{self.source} (held out)"
         return (
-            Dataset(self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source, first),
-            Dataset(self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, held, last),
+            Dataset(self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source, first, self.action_range),
+            Dataset(self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, held, last, self.action_range),
         )
 
 

@@ -15,17 +15,27 @@ from mvl.types import Shapes
 class LoadedPolicy:
     """A trained policy; the same calls in the same order give the same actions."""
 
-    def __init__(self, learner: Learner, params: Parameters, seed: int = 0) -> None:
+    def __init__(
+        self, learner: Learner, params: Parameters, seed: int = 0, action_range: list[list[float]] | None = None
+    ) -> None:
         self.shapes: Shapes = learner.shapes
         self._params, self._key = params, jax.random.key(seed)
+        self._range = None if action_range is None else np.asarray(action_range, np.float32)
         self._act = jax.jit(learner.act)
         self._values = jax.jit(learner.values)
 
     def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
-        """An action in [-1, 1] for one observation and goal, or a row of actions for rows of them."""
+        """An action for one observation and goal, or a row of actions for rows of them.
+
+        In [-1, 1], or in the data's own units if they were rescaled when it was imported.
+        """
         observation, goal = self._checked(observation, goal)
         self._key, key = jax.random.split(self._key)
-        return np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature)))
+        action = np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature)))
+        if self._range is None:
+            return action
+        low, high = self._range
+        return low + (action + 1) / 2 * (high - low)
 
     def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """V(observation, goal): minus the discounted number of steps it takes."""
@@ -50,4 +60,5 @@ def load_policy(run: Path | str, seed: int | None = None) -> LoadedPolicy:
     if chosen not in description.seeds:
         raise UsageError(f"{run} has seeds {', '.join(map(str, description.seeds))}, not {chosen}.")
     index = description.seeds.index(chosen)
-    return LoadedPolicy(learner, jax.tree.map(lambda leaf: leaf[index], state.params))
+    params = jax.tree.map(lambda leaf: leaf[index], state.params)
+    return LoadedPolicy(learner, params, action_range=description.data.get("action_range"))

@@ -38,7 +38,7 @@ class Description:
     seeds: list[int]
     shapes: Shapes
     data: dict[str, Any]
-    """Path, SHA-256, and the share of episodes held out (none: a file of its own)."""
+    """Path, SHA-256, the share of episodes held out (none: a file of its own), and the actions that -1 and 1 stand for."""
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from mvl import registry
 from mvl.data.dataset import Dataset
@@ -56,7 +57,7 @@ def train(
         schedule=schedule,
         seeds=list(range(first_seed, first_seed + seeds)),
         shapes=shapes_of(train_data),
-        data=_origin(path, held_out),
+        data={**_origin(path, held_out), "action_range": _listed(train_data.action_range)},
     )
     target = Path(run) if run else Path("runs") / f"{name or 'data'}-{description.recipe_name}"
     folder = RunFolder.create(target, description)
@@ -139,6 +140,10 @@ def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
         if recipe.wants.midpoints and not len(dataset.early):
             value = registry.name_of("value", recipe.value)
             raise DataError(f"{dataset.source}: no episode has more than one transition; value {value} needs a goal ahead.")
+
+
+def _listed(array: np.ndarray | None) -> list[list[float]] | None:
+    return None if array is None else array.tolist()
 
 
 def _origin(path: Path | None, held_out: float | None) -> dict[str, Any]:

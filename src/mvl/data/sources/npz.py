@@ -10,6 +10,7 @@ import numpy as np
 from mvl.data.dataset import Dataset
 from mvl.data.names import TaskName
 from mvl.data.oracle import columns, oracle_goals
+from mvl.data.sources.archive import check_archive
 from mvl.errors import DataError
 
 FIELDS = ("observations", "actions", "terminals")
@@ -42,21 +43,23 @@ def find(task: TaskName, folder: Path | None = None) -> Path:
 
 
 def load(path: Path, task: TaskName | None = None) -> Dataset:
-    """One file, checked; with the goals of the task's oracle if it has one. Pickled arrays are never read."""
+    """One file, checked; goals are told by the task's oracle or the file's own `goals`. Pickled arrays are never read."""
     extra = columns(task) if task and task.oracle else ()
     if not path.exists():
         raise DataError(f"{path} does not exist.")
     try:
+        check_archive(path)
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             missing = [field for field in (*FIELDS, *extra) if field not in file]
             if missing:
                 raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(file.files) or 'nothing'}.")
             arrays = {field: file[field] for field in FIELDS}
             state = {field: file[field] for field in extra}
+            own = {field: file[field] for field in ("goals", "action_range") if field in file}
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError) as error:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
-    goals = oracle_goals(task, state) if task and task.oracle else None
-    return Dataset.from_arrays(**arrays, source=str(path), oracle=goals)
+    goals = oracle_goals(task, state) if task and task.oracle else own.get("goals")
+    return Dataset.from_arrays(**arrays, source=str(path), oracle=goals, action_range=own.get("action_range"))
 
 
 def load_pair(path: Path, held_out: float | None = None, task: TaskName | None = None) -> tuple[Dataset, Dataset]:

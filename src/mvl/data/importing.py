@@ -1,0 +1,100 @@
+"""A user's own data: episodes of any known format, checked, and written in the layout everything else reads."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mvl.data.files import atomic
+from mvl.data.sources import archive, hdf5, lerobot, minari, table
+from mvl.data.sources.episodes import Checked, Fields, checked
+from mvl.errors import DataError, MvlError, UsageError, unknown
+
+KINDS: dict[str, ModuleType] = {"npz": archive, "csv": table, "hdf5": hdf5, "lerobot": lerobot, "minari": minari}
+DEFAULTS = {"lerobot": lerobot.DEFAULT, "minari": minari.DEFAULT}
+"""Formats that say themselves what is observed and what is done."""
+PLAIN = Fields(observations=("observations",), actions=("actions",))
+
+
+class Imported(NamedTuple):
+    train: Path
+    validation: Path
+    episodes: int
+    rescaled: bool
+
+
+def kind_of(source: Path) -> str:
+    """The format of a file or folder, by its name and what is in it."""
+    endings = {".npz": "npz", ".csv": "csv", ".h5": "hdf5", ".hdf5": "hdf5"}
+    if (source / "meta" / "info.json").exists():
+        return "lerobot"
+    if source.is_dir():
+        found = {endings[file.suffix] for file in source.iterdir() if file.suffix in endings}
+        if len(found) == 1:
+            return found.pop()
+        what = f"files of {len(found)} formats" if found else "no file of a known format"
+        raise DataError(f"{source}: has {what}; say which with --kind {'|'.join(KINDS)}.")
+    if source.suffix in endings:
+        return endings[source.suffix]
+    raise DataError(f"{source}: the format cannot be told from its name; say it with --kind {'|'.join(KINDS)}.")
+
+
+def import_data(
+    source: Path,
+    to: Path,
+    *,
+    kind: str | None = None,
+    fields: Fields | None = None,
+    held_out: float = 0.1,
+    rescale: bool = False,
+    overwrite: bool = False,
+) -> Imported:
+    """Write `to` and its `-val` sibling from the episodes of a source; the last share of them is held out."""
+    if kind is not None and kind not in KINDS:
+        raise unknown("format", kind, KINDS)
+    kind = kind or kind_of(source)
+    if kind != "minari" and not source.exists():
+        raise DataError(f"{source} does not exist.")
+    paths = to, to.with_name(f"{to.stem}-val.npz")
+    for path in paths:
+        if path.exists() and not overwrite:
+            raise MvlError(f"{path} exists already; give --overwrite to replace it.")
+    chosen = fields or DEFAULTS.get(kind, PLAIN)
+    episodes = list(checked(KINDS[kind].episodes(source, chosen), chosen))
+    count = max(1, round(held_out * len(episodes)))
+    if not 0 < held_out < 1 or count >= len(episodes):
+        raise UsageError(f"{source}: holding out {held_out} of {len(episodes)} episodes leaves one side empty.")
+    scale = action_range(episodes, source, rescale)
+    for path, part in zip(paths, (episodes[:-count], episodes[-count:]), strict=True):
+        with atomic(path) as partial:
+            np.savez_compressed(partial, **_columns(part, scale))
+    return Imported(*paths, len(episodes), scale is not None)
+
+
+def action_range(episodes: list[Checked], source: Path, rescale: bool) -> np.ndarray | None:
+    """Lowest and highest action of every dimension, (2, a), if they are to be brought to [-1, 1]."""
+    low = np.min([episode.actions.min(axis=0) for episode in episodes], axis=0)
+    high = np.max([episode.actions.max(axis=0) for episode in episodes], axis=0)
+    if rescale:
+        return np.stack([low, np.where(high > low, high, low + 1)])
+    if max(-low.min(), high.max()) > 1 + 1e-5:
+        worst = int(np.argmax(np.maximum(-low, high)))
+        raise DataError(
+            f"{source}: actions must lie in [-1, 1], but dimension {worst} reaches from {low[worst]:.4g} to {high[worst]:.4g}; "
+            "give --rescale to bring every dimension there (policies then answer in your units)."
+        )
+    return None
+
+
+def _columns(episodes: list[Checked], scale: np.ndarray | None) -> dict[str, Any]:
+    """Episodes end to end, in OGBench's layout and with what else a dataset may have."""
+    actions = np.concatenate([episode.actions for episode in episodes])
+    columns = {
+        "observations": np.concatenate([episode.observations for episode in episodes]),
+        "actions": actions if scale is None else 2 * (actions - scale[0]) / (scale[1] - scale[0]) - 1,
+        "terminals": np.concatenate([np.arange(len(e.actions)) == len(e.actions) - 1 for e in episodes]),
+    }
+    told = [episode.goals for episode in episodes if episode.goals is not None]
+    extra = {} if scale is None else {"action_range": scale.astype(np.float32)}
+    return {**columns, **({"goals": np.concatenate(told)} if told else {}), **extra}
