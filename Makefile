@@ -31,6 +31,7 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/steps.py --sizes "256 x 256" --recipes gcivl-mvl gcivl-eik
 
 # The evidence in docs/results/: over an hour on two cores; goes on where it was stopped.
 results: $(READY)

@@ -23,11 +23,14 @@ from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device
 from mvl.learn.learner import Learner
 from mvl.learn.loop import initial_state, over_seeds
-from mvl.recipes.families import RECIPES
+from mvl.recipes.families import FAMILIES
 from mvl.recipes.presets import named_recipe
+from mvl.registry import AXES
 from mvl.types import Shapes
 
 SIZES = {"cpu": None, "256 x 256": (256, 256), "1024 x 512": (1024, 512)}
+REGULARIZED = [f"{name}{suffix}" for name in ("gcivl", "dual", "hiql") for suffix in ("", "-mvl", "-eik")]
+RECIPES = [*REGULARIZED, *[name for name in FAMILIES if name not in REGULARIZED]]
 DIMENSIONS = 2
 
 
@@ -75,18 +78,20 @@ def step_seconds(name: str, size: tuple[int, int] | None, seeds: int, steps: int
     recipe, _ = named_recipe(name, "cpu")
     if size is not None:
         widths = (size[1],) * 3
-        parts = {axis: replace(getattr(recipe, axis), widths=widths) for axis in ("value", "policy")}
+        wide = [axis for axis in AXES if hasattr(getattr(recipe, axis), "widths")]
+        parts = {axis: replace(getattr(recipe, axis), widths=widths) for axis in wide}
         recipe = replace(recipe, **parts, learning=replace(recipe.learning, batch_size=size[0]))
     learner = Learner(recipe.fit(data.statistics), Shapes(DIMENSIONS, DIMENSIONS, DIMENSIONS))
     state, rows = initial_state(learner, list(range(seeds))), on_device(data)
     run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, steps), seeds, shared=1))
-    widths = recipe.value.widths  # type: ignore[attr-defined]
+    widths = recipe.policy.widths  # type: ignore[attr-defined]
     return best_time(lambda: run(state, rows)) / steps, plain_operations(recipe.learning.batch_size, widths)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", nargs="*", default=["cpu", "256 x 256"], choices=list(SIZES))
+    parser.add_argument("--sizes", nargs="*", default=["cpu"], choices=list(SIZES))
+    parser.add_argument("--recipes", nargs="*", default=RECIPES, help="what to measure besides gcivl")
     parser.add_argument("--steps", type=int, default=100, help="steps per measurement")
     parser.add_argument("--json", type=Path, help="write the figures here too")
     options = parser.parse_args()
@@ -96,7 +101,7 @@ def main() -> None:
     found = []
     for size in options.sizes:
         plain = None
-        for name, seeds in [*[(name, 1) for name in RECIPES], ("gcivl", 4)]:
+        for name, seeds in [*[(name, 1) for name in dict.fromkeys(("gcivl", *options.recipes))], ("gcivl", 4)]:
             seconds, operations = step_seconds(name, SIZES[size], seeds, options.steps)
             plain = plain or seconds
             share = operations * seeds / seconds / rate

@@ -104,21 +104,20 @@ def summary(row: str, run: Path, maze: str) -> dict[str, object]:
         **{f"task{i + 1}": round(float(value), 3) for i, value in enumerate(tasks)},
         "active": round(float(np.mean([m.get("regularizer/active", np.nan) for m in last])), 4),
         "value_mean": round(float(np.mean([m.get("value/mean", np.nan) for m in last])), 2),
-        "milliseconds": round(1000 / float(np.mean([t["steps_per_second"] for t in metrics.read(folder.timing_file)[-5:]])), 2),
         "steps": description.schedule.steps,
         "seeds": len(result),
     }
 
 
 def markdown(rows: list[dict[str, object]]) -> str:
-    head = "| recipe | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | ms a step | paper (1M steps, width 512) |\n"
-    lines = [head + "|---|---|---|---|---|---|---|---|---|---|"]
+    head = "| recipe | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | paper (1M steps, width 512) |\n"
+    lines = [head + "|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         tasks = " | ".join(f"{row[f'task{i}']:.2f}" for i in range(1, 6))
         active = "" if np.isnan(float(str(row["active"]))) else f"{row['active']:.3f}"
         interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if int(str(row["seeds"])) > 1 else ""
         success = f"{row['mean']:.2f}{interval}"
-        lines.append(f"| {row['recipe']} | {success} | {tasks} | {active} | {row['milliseconds']:.1f} | {row['paper']} |")
+        lines.append(f"| {row['recipe']} | {success} | {tasks} | {active} | {row['paper']} |")
     return "\n".join(lines)
 
 

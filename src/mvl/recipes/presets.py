@@ -1,6 +1,6 @@
 """Sizes: the paper's, and one for a laptop's CPU."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mvl.data.names import TaskName
@@ -47,6 +47,8 @@ class Preset:
     schedule: Schedule
     parts: dict[str, dict[str, Any]]
     """Settings of single parts, by the part's name."""
+    imitation: dict[str, Any] = field(default_factory=dict)
+    """Changes to `Learning` and the schedule where there is no value to learn, and a step costs a tenth."""
 
 
 PRESETS = {
@@ -65,6 +67,8 @@ PRESETS = {
             "subgoal_tree": {"subgoals": 8},
             "compositional": {"subgoals": 8},
         },
+        # Noisy actions take many samples to average: success was still rising at 60k steps of this size (docs/results).
+        {"batch_size": 1024, "learning_rate": 3e-4, "steps": 100_000, "eval_every": 10_000, "log_every": 5_000},
     ),
 }
 
@@ -90,8 +94,16 @@ def named_recipe(
             settings |= table.get(part, {})
         return _sized(make_part(axis, part, **settings), size)
 
-    learning = replace(Learning(), **size.learning, **(learning_settings(task, value) if task else {}))
-    return Recipe(**{axis: made(axis) for axis in chosen}, learning=learning), size.schedule
+    changes = {**size.learning, **(size.imitation if value == "absent" else {})}
+    learning, schedule = (_changed(thing, changes) for thing in (Learning(), size.schedule))
+    learning = _changed(learning, learning_settings(task, value) if task else {})
+    return Recipe(**{axis: made(axis) for axis in chosen}, learning=learning), schedule
+
+
+def _changed(thing: Any, changes: dict[str, Any]) -> Any:
+    """With those of the changes that are fields of it."""
+    known = {f.name for f in fields(thing)}
+    return replace(thing, **{name: value for name, value in changes.items() if name in known})
 
 
 def _sized(part: Any, size: Preset) -> Any:
