@@ -110,14 +110,14 @@ def summary(row: str, run: Path, maze: str) -> dict[str, object]:
 
 
 def markdown(rows: list[dict[str, object]]) -> str:
-    head = "| recipe | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | paper (1M steps, width 512) |\n"
-    lines = [head + "|---|---|---|---|---|---|---|---|---|"]
+    head = "| recipe | success [95 % interval] | task 1 | 2 | 3 | 4 | 5 | active | steps | paper (1M steps, width 512) |\n"
+    lines = [head + "|---|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         tasks = " | ".join(f"{row[f'task{i}']:.2f}" for i in range(1, 6))
         active = "" if np.isnan(float(str(row["active"]))) else f"{row['active']:.3f}"
         interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if int(str(row["seeds"])) > 1 else ""
         success = f"{row['mean']:.2f}{interval}"
-        lines.append(f"| {row['recipe']} | {success} | {tasks} | {active} | {row['paper']} |")
+        lines.append(f"| {row['recipe']} | {success} | {tasks} | {active} | {row['steps']} | {row['paper']} |")
     return "\n".join(lines)
 
 
