@@ -1,6 +1,7 @@
 """`mvl data`: generate datasets, import one's own, and check what is in a file."""
 
 from argparse import Namespace
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from mvl.data.sources.episodes import Fields
 
 ACTIONS = {
+    "list": "every task: what is at hand, what can be made or fetched",
+    "pull": "fetch a task's published dataset",
     "generate": "make a task's dataset with its simulator",
     "import": "turn your own episodes into a dataset file",
     "check": "report what is in a dataset file",
@@ -23,7 +26,47 @@ def run(argv: list[str]) -> None:
         return
     if argv[0] not in ACTIONS:
         raise unknown("data action", argv[0], ACTIONS)
-    {"generate": generate, "import": import_, "check": check}[argv[0]](argv[1:])
+    {"list": list_, "pull": pull, "generate": generate, "import": import_, "check": check}[argv[0]](argv[1:])
+
+
+def list_(argv: list[str]) -> None:
+    parser = Parser(prog="mvl data list", description="Every task, where its dataset comes from, and how much of it is at hand.")
+    parser.add_argument("--data", type=Path, help="folder of the datasets")
+    options = parser.parse_all(argv)
+
+    from mvl.data.generate.run import MAKERS
+    from mvl.data.names import task_names
+    from mvl.data.sources.npz import folders
+
+    print(f"{'task':<40}{'from':<22}{'at hand':<10}")
+    for name, task in task_names().items():
+        if task.oracle:  # reads the same files
+            continue
+        origin = "generate or download" if task.family in MAKERS else "download"
+        found = [place for place in folders(options.data) if (place / f"{name}.npz").exists()]
+        files = [found[0] / f"{name}{part}.npz" for part in ("", "-val")] if found else []
+        held = f"cached {sum(file.stat().st_size for file in files if file.exists()) / 1e6:>9.1f} MB" if found else ""
+        print(f"{name:<40}{origin:<22}{held}".rstrip())
+
+
+def pull(argv: list[str]) -> None:
+    parser = Parser(prog="mvl data pull", description="Fetch a task's published files; goes on where an earlier try stopped.")
+    parser.add_argument("task", metavar="TASK", help="for example antmaze-medium-navigate-v0")
+    parser.add_argument("--data", type=Path, help="folder to write to (default: the ogbench package's own)")
+    parser.add_argument("--source", action="append", metavar="URL", help="look here first; may be given several times")
+    options = parser.parse_all(argv)
+
+    from mvl.data.download import pull as fetch
+    from mvl.data.download import sources
+    from mvl.data.names import TaskName
+    from mvl.data.sources.npz import folders
+    from mvl.runs.display import counting
+
+    task = TaskName.parse(options.task)
+    with ExitStack() as bars:
+        report = lambda name: bars.enter_context(counting(f"fetching {name}"))
+        paths = fetch(task, options.data or folders()[0], sources(options.source), report)
+    print("\n".join(f"{path} ({path.stat().st_size / 1e6:.1f} MB)" for path in paths))
 
 
 def generate(argv: list[str]) -> None:

@@ -35,10 +35,12 @@ def find(task: TaskName, folder: Path | None = None) -> Path:
         if (place / f"{task.data}.npz").exists():
             return place / f"{task.data}.npz"
     places = " and ".join(str(place) for place in looked)
-    offer = f"make it with: mvl data generate {task.data}" + (f" --data {folder}" if folder else "")
+    where = f" --data {folder}" if folder else ""
+    fetch = f"fetch it with: mvl data pull {task.data}{where}"
+    offer = f"make it with: mvl data generate {task.data}{where}, or {fetch}"
     from mvl.data.generate.run import MAKERS
 
-    hint = offer if task.family in MAKERS else "download it with the ogbench package"
+    hint = offer if task.family in MAKERS else fetch
     raise DataError(f"{task.data}.npz is not in {places}; {hint}")
 
 
