@@ -62,18 +62,7 @@ def task_of(options: argparse.Namespace) -> str:
 def train(row: str, flags: list[str], folder: Path, core: int, options: argparse.Namespace) -> Path:
     """One row, pinned to one core."""
     run = folder / row.replace(", ", "_").replace(" ", "-")
-    new = [
-        task_of(options),
-        *flags,
-        "--preset",
-        "cpu",
-        "--run",
-        str(run),
-        "--seeds",
-        str(options.seeds),
-        "--data",
-        str(options.data),
-    ]
+    new = [task_of(options), *flags, "--preset", "cpu", "--run", str(run), "--seeds", str(options.seeds)]
     new += ["--data", str(options.data), "--workers", "1", *options.flags]
     command = ["--resume", str(run), "--workers", "1"] if (run / "run.json").exists() else new
     log = folder / f"{run.name}.log"

@@ -1,6 +1,5 @@
 """QRL's losses against an independent statement in NumPy, and who is trained by which."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import jax
@@ -14,6 +13,7 @@ from mvl.errors import UsageError
 from mvl.nets.mlp import apply_ensemble, apply_mlp
 from mvl.types import Shapes, Stream, Wants
 from mvl.values.quasimetric import Quasimetric
+from values.by_hand import as_told, told_walk
 
 COUNT = 12
 MIX, LOG_MULTIPLIER = 0.4, 0.7
@@ -21,10 +21,6 @@ MIX, LOG_MULTIPLIER = 0.4, 0.7
 
 def no_policy(states, goals):
     raise AssertionError("QRL does not ask the policy")
-
-
-def as_told(states, goals):
-    return goals
 
 
 @pytest.fixture
@@ -60,10 +56,7 @@ def batch(key):
 
 @pytest.fixture
 def oracle_batch(key):
-    """Goals told as three numbers that are not the state."""
-    data = walk()
-    sums = data.observations.sum(axis=1, keepdims=True)
-    return batch_from(replace(data, oracle=np.concatenate([sums, data.observations**2], axis=1)), key)
+    return batch_from(told_walk(), key)
 
 
 def covered(left, right) -> float:

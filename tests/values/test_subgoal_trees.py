@@ -1,27 +1,20 @@
 """TDP and COE, the two reconstructions: their targets sub-goal by sub-goal in NumPy."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from conftest import walk
 from mvl.data.goals import on_device, sample
-from mvl.nets.mlp import apply_ensemble
 from mvl.types import Shapes, Stream, Wants
 from mvl.values.compositional import Compositional
 from mvl.values.subgoal_tree import SubgoalTree
+from values.by_hand import as_told, entropy, logits, sigmoid, told_walk
 
 COUNT, SUBGOALS, DISCOUNT = 16, 5, 0.9
 SHAPES = Shapes(2, 2, 3, seen=3, plain=False)
 PARTS = [SubgoalTree(subgoals=SUBGOALS, widths=(8,)), Compositional(subgoals=SUBGOALS, widths=(8,))]
 each = pytest.mark.parametrize("part", PARTS, ids=["tdp", "coe"])
-
-
-def as_told(states, goals):
-    return goals
 
 
 def act(states, goals):
@@ -55,25 +48,11 @@ def copies():
 @pytest.fixture
 def batch(key):
     """Goals told as three numbers that are not the state; the first three are the state itself, the next, and far ones."""
-    data = walk()
-    sums = data.observations.sum(axis=1, keepdims=True)
-    rows = on_device(replace(data, oracle=np.concatenate([sums, data.observations**2], axis=1)))
+    rows = on_device(told_walk())
     drawn = sample(key, rows, COUNT, (Stream(), Stream(0.0, 1.0, 0.0, False)), Wants(), DISCOUNT)
     goals = drawn.value_goals
     offsets = goals.offsets.at[:4].set(jnp.array([0, 1, 2, -1]))
     return drawn._replace(value_goals=goals._replace(offsets=offsets))
-
-
-def logits(mlp, states, actions, goals):
-    return np.asarray(apply_ensemble(mlp, states, goals, actions), np.float64)[..., 0]
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def entropy(logit, target):
-    return -target * np.log(sigmoid(logit)) - (1 - target) * np.log(1 - sigmoid(logit))
 
 
 def reach(copies, states, actions, goals):

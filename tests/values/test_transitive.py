@@ -1,7 +1,5 @@
 """TRL's loss against an independent statement in NumPy, case by case."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,20 +7,16 @@ import pytest
 
 from conftest import walk
 from mvl.data.goals import on_device, sample
-from mvl.nets.mlp import apply_ensemble
 from mvl.policies.gradient import Gradient
 from mvl.types import Judge, Midpoints, Shapes, Stream, View, Wants
 from mvl.values.transitive import Transitive
+from values.by_hand import as_told, entropy, logits, sigmoid, told_walk
 
 COUNT, DISCOUNT = 48, 0.9
 
 
 def no_policy(states, goals):
     raise AssertionError("TRL does not ask the policy")
-
-
-def as_told(states, goals):
-    return goals
 
 
 def loud(params):
@@ -65,10 +59,7 @@ def batch(key):
 
 @pytest.fixture
 def oracle_batch(key):
-    """Goals told as three numbers that are not the state."""
-    data = walk()
-    sums = data.observations.sum(axis=1, keepdims=True)
-    return batch_from(replace(data, oracle=np.concatenate([sums, data.observations**2], axis=1)), key)
+    return batch_from(told_walk(), key)
 
 
 @pytest.fixture
@@ -77,18 +68,6 @@ def adjacent(batch):
     here = Midpoints(batch.observations, batch.actions, jnp.zeros(COUNT, int))
     goals = batch.value_goals._replace(states=batch.next_observations, offsets=jnp.ones(COUNT, int))
     return batch._replace(midpoints=here, value_goals=goals)
-
-
-def logits(mlp, states, actions, goals):
-    return np.asarray(apply_ensemble(mlp, states, goals, actions), np.float64)[..., 0]
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def entropy(logit, target):
-    return -target * np.log(sigmoid(logit)) - (1 - target) * np.log(1 - sigmoid(logit))
 
 
 def targets_by_hand(copies, batch):

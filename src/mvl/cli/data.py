@@ -100,7 +100,9 @@ def generate(argv: list[str]) -> None:
 
 def import_(argv: list[str]) -> None:
     parser = Parser(prog="mvl data import", description="Turn episodes of other formats into a dataset file and a -val file.")
-    parser.add_argument("source", metavar="SOURCE", type=Path, help="a file, a folder with one file per episode, or a Minari id")
+    parser.add_argument(
+        "source", metavar="SOURCE", type=Path, help="a file, a folder with one file per episode, or a Minari id (--kind minari)"
+    )
     parser.add_argument("--to", type=Path, required=True, metavar="FILE.npz", help="file to write")
     parser.add_argument("--kind", help="npz, csv, hdf5, lerobot or minari (default: told from the names)")
     names: dict[str, Any] = {"nargs": "+", "metavar": "FIELD", "action": "extend"}
@@ -137,7 +139,7 @@ def _fields(options: Namespace) -> "Fields":
     """What the user named, over what the format names itself."""
     from mvl.data.importing import DEFAULTS, PLAIN, kind_of
 
-    kind = options.kind or ("minari" if not options.source.exists() else kind_of(options.source))
+    kind = options.kind or kind_of(options.source)
     named: dict[str, Any] = {name: getattr(options, name) for name in PLAIN._fields if getattr(options, name)}
     named |= {name: tuple(value) for name, value in named.items() if isinstance(value, list)}
     return DEFAULTS.get(kind, PLAIN)._replace(**named)

@@ -7,6 +7,8 @@ import numpy as np
 
 from mvl.data.generate.episodes import Size, columns_of
 from mvl.data.names import TaskName
+from mvl.data.oracle import CUBES, OBJECTS
+from mvl.errors import MvlError
 
 ROWS = 1001
 NOISE_SCALE = np.array([1.0, 1.0, 1.0, 3.0, 10.0])
@@ -65,7 +67,9 @@ class Maker:
             rows = self._attempt(seed + attempt * 2**32)
             if rows is not None:
                 return columns_of(rows)
-        raise RuntimeError(f"{self.task}: the scene broke in each of {ATTEMPTS} attempts at the episode of seed {seed}")
+        raise MvlError(
+            f"{self.task}: the scene broke in each of {ATTEMPTS} attempts at the episode of seed {seed}; try another --seed."
+        )
 
     def _attempt(self, seed: int) -> list[dict[str, np.ndarray]] | None:
         generator = np.random.default_rng(seed)
@@ -115,8 +119,6 @@ class Maker:
         """Nothing flew off or fell through the table: every cube stays within reach."""
         if self.task.family == "puzzle":
             return True
-        from mvl.data.oracle import CUBES, OBJECTS
-
         count = CUBES[self.task.variant] if self.task.family == "cube" else 1
         heights = np.array([row["qpos"][OBJECTS + 2 : OBJECTS + 7 * count : 7] for row in rows])
         return bool((heights > -0.05).all() and (heights < 1.0).all())

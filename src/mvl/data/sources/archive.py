@@ -14,6 +14,9 @@ LARGEST = 2**30
 DENSEST = 100
 """An archive that claims to unpack to over a gigabyte, and to over a hundred times its size, is refused unread."""
 
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError)
+"""What NumPy raises at files that are not what their name says."""
+
 
 def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
     if path.is_dir():
@@ -29,7 +32,7 @@ def columns(path: Path) -> dict[str, np.ndarray]:
         check_archive(path)
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path}: not a readable .npz file of plain arrays ({error}).") from None
 
 

@@ -1,8 +1,6 @@
 """OGBench's layout: one `.npz` with observations, actions and terminals, and a `-val.npz` beside it."""
 
 import os
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,7 @@ import numpy as np
 from mvl.data.dataset import Dataset
 from mvl.data.names import TaskName
 from mvl.data.oracle import columns, oracle_goals
-from mvl.data.sources.archive import check_archive
+from mvl.data.sources.archive import UNREADABLE, check_archive
 from mvl.errors import DataError
 
 FIELDS = ("observations", "actions", "terminals")
@@ -58,7 +56,7 @@ def load(path: Path, task: TaskName | None = None) -> Dataset:
             arrays = {field: file[field] for field in FIELDS}
             state = {field: file[field] for field in extra}
             own = {field: file[field] for field in ("goals", "action_range") if field in file}
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
     goals = oracle_goals(task, state) if task and task.oracle else own.get("goals")
     return Dataset.from_arrays(**arrays, source=str(path), oracle=goals, action_range=own.get("action_range"))
