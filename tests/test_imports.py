@@ -15,6 +15,7 @@ ORDER = [
     "registry",
     "data",
     "nets",
+    "experts",
     "parts",
     "recipes",
     "learn",

@@ -20,6 +20,12 @@ class DataError(MvlError):
     """A dataset is missing, unreadable or inconsistent."""
 
 
+class StoppedError(MvlError):
+    """Ctrl-C, after saving; the message says how to go on."""
+
+    exit_code = 130
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """An error for a name that does not exist, with the closest ones that do."""
     choices = sorted(known)

@@ -27,7 +27,7 @@ def test_files_load_in_ogbench_and_do_not_depend_on_the_workers(tmp_path):
     made = [generate(NAVIGATE, tmp_path / str(w), episodes=4, workers=w, report=lambda *a: seen.append(a)) for w in (1, 2)]
     for one, two in zip(*made, strict=True):
         assert one.read_bytes() == two.read_bytes()
-    assert seen[4] == (5, 5)
+    assert seen[:6] == [(done, 5) for done in range(6)]
     other = generate(NAVIGATE, tmp_path / "other", episodes=4, seed=1)
     assert other[0].read_bytes() != made[0][0].read_bytes()
 
@@ -77,8 +77,42 @@ def test_the_teleporter_teleports():
 
 
 def test_what_cannot_be_made_says_what_can(tmp_path):
-    with pytest.raises(UsageError, match="antmaze-medium-navigate-v0 cannot be generated; these can: pointmaze-medium"):
-        generate(TaskName.parse("antmaze-medium-navigate-v0"), tmp_path)
+    with pytest.raises(UsageError, match="antsoccer-arena-navigate-v0 cannot be generated; these can: pointmaze-medium"):
+        generate(TaskName.parse("antsoccer-arena-navigate-v0"), tmp_path)
+
+
+def test_an_interrupted_generation_goes_on_where_it_stopped(tmp_path):
+    stitch = TaskName.parse("pointmaze-medium-stitch-v0")
+    whole = generate(stitch, tmp_path / "whole", episodes=5, workers=1)
+
+    def stop(done, total):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate(stitch, tmp_path / "broken", episodes=5, workers=1, report=stop)
+    kept = sorted((tmp_path / "broken" / f".{stitch}.made").glob("?.npz"))
+    assert len(kept) >= 3
+    assert not (tmp_path / "broken" / f"{stitch}.npz").exists()
+    seen = []
+    again = generate(stitch, tmp_path / "broken", episodes=5, workers=1, report=lambda *counts: seen.append(counts))
+    assert seen[0] == (len(kept), 6)
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in whole]
+    assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == sorted(path.name for path in again)
+
+
+def test_episodes_of_another_plan_are_not_used(tmp_path):
+    stitch = TaskName.parse("pointmaze-medium-stitch-v0")
+
+    def stop(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate(stitch, tmp_path / "one", episodes=3, seed=1, workers=1, report=stop)
+    changed = generate(stitch, tmp_path / "one", episodes=3, seed=2, workers=1)
+    alone = generate(stitch, tmp_path / "two", episodes=3, seed=2, workers=1)
+    assert changed[0].read_bytes() == alone[0].read_bytes()
 
 
 def test_names():

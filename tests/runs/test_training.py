@@ -14,13 +14,12 @@ import pytest
 
 import mvl
 from conftest import small_recipe, walk, write_npz
-from mvl.errors import DataError, MvlError, UsageError
+from mvl.errors import DataError, MvlError, StoppedError, UsageError
 from mvl.learn.loop import NonFiniteLossError
 from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
 from mvl.runs.evaluation import restore
 from mvl.runs.folder import RunFolder
-from mvl.runs.session import InterruptedTrainingError
 from mvl.runs.training import resume, train
 
 SCHEDULE = {"steps": 40, "log_every": 10, "eval_every": 20, "save_every": 20, "steps_per_dispatch": 10}
@@ -106,7 +105,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(data_file, tmp_path):
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(InterruptedTrainingError, match=f"mvl train --resume {run}") as caught:
+    with pytest.raises(StoppedError, match=f"mvl train --resume {run}") as caught:
         small_train(data_file, run, steps=100_000, eval_every=100_000, save_every=100_000)
     thread.join()
     assert caught.value.exit_code == 130
@@ -202,3 +201,24 @@ def test_a_value_that_looks_ahead_needs_longer_episodes(tmp_path):
     with pytest.raises(DataError, match="no episode has more than one transition; value transitive needs a goal ahead"):
         train(short, "trl", run=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_training_on_mapped_data_is_training(data_file, tmp_path):
+    """The same batches and losses as in memory, to float tolerance; resumed from disk, exactly the same."""
+    held = small_train(data_file, tmp_path / "held", seeds=2)
+    mapped = small_train(data_file, tmp_path / "mapped", seeds=2, mapped=True)
+    for name in ("metrics.jsonl", "evaluations.jsonl"):
+        for one, other in zip(metrics.read(held / name), metrics.read(mapped / name), strict=True):
+            assert one == pytest.approx(other, rel=1e-4)
+    short = small_train(data_file, tmp_path / "short", seeds=2, steps=20, mapped=True)
+    resume(short, steps=40)
+    assert files(short) == files(mapped)
+
+
+def test_data_that_does_not_fit_is_mapped(data_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("mvl.runs.training.room", lambda: 100)
+    run = small_train(data_file, tmp_path / "run", steps=10)
+    assert RunFolder.open(run)[1].data["mapped"] is True
+    assert (data_file.parent / f".{data_file.stem}.unpacked" / "observations.npy").exists()
+    monkeypatch.setattr("mvl.runs.training.room", lambda: 10**9)
+    assert RunFolder.open(small_train(data_file, tmp_path / "other", steps=10))[1].data["mapped"] is False

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mvl.cli.parser import Parser
-from mvl.errors import UsageError, unknown
+from mvl.errors import StoppedError, UsageError, unknown
 
 if TYPE_CHECKING:
     from mvl.data.sources.episodes import Fields
@@ -15,6 +15,7 @@ ACTIONS = {
     "list": "every task: what is at hand, what can be made or fetched",
     "pull": "fetch a task's published dataset",
     "generate": "make a task's dataset with its simulator",
+    "expert": "train the walker that makes ant data",
     "import": "turn your own episodes into a dataset file",
     "check": "report what is in a dataset file",
 }
@@ -26,7 +27,7 @@ def run(argv: list[str]) -> None:
         return
     if argv[0] not in ACTIONS:
         raise unknown("data action", argv[0], ACTIONS)
-    {"list": list_, "pull": pull, "generate": generate, "import": import_, "check": check}[argv[0]](argv[1:])
+    {"list": list_, "pull": pull, "generate": generate, "expert": expert, "import": import_, "check": check}[argv[0]](argv[1:])
 
 
 def list_(argv: list[str]) -> None:
@@ -85,17 +86,37 @@ def generate(argv: list[str]) -> None:
     from mvl.runs.display import counting
 
     task = TaskName.parse(options.task)
-    with counting(f"generating {task}") as report:
-        paths = make(
-            task,
-            options.data or default_folder(),
-            seed=options.seed,
-            workers=options.workers,
-            episodes=options.episodes,
-            overwrite=options.overwrite,
-            report=report,
-        )
+    given = {name: getattr(options, name) for name in ("seed", "workers", "episodes", "overwrite")}
+    try:
+        with counting(f"generating {task}") as report:
+            paths = make(task, options.data or default_folder(), **given, report=report)
+    except KeyboardInterrupt:
+        raise StoppedError("stopped; the episodes made so far are kept, and the same command goes on from there.") from None
     print("\n".join(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)" for path in paths))
+
+
+def expert(argv: list[str]) -> None:
+    parser = Parser(prog="mvl data expert", description="Train a walker online, as the one that ships with mvl was.")
+    parser.add_argument("body", metavar="BODY", help="ant")
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE.safetensors", help="file to write")
+    parser.add_argument("--steps", type=int, default=200_000, help="steps to walk, each with one update")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same walker")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
+    options = parser.parse_all(argv)
+    if options.body != "ant":
+        raise unknown("body", options.body, ["ant"])
+    if options.to.exists() and not options.overwrite:
+        raise UsageError(f"{options.to} exists already; give --overwrite to replace it.")
+
+    from mvl.data.generate import walker
+    from mvl.experts.ant import gait, train_ant
+    from mvl.runs.display import counting
+
+    with counting("teaching an ant to walk") as report:
+        made = train_ant(options.steps, options.seed, report)
+    walker.save(options.to, made, {"command": f"mvl data expert ant --steps {options.steps} --seed {options.seed}"})
+    found = gait(made)
+    print(f"wrote {options.to}: {found.speed:.3f} m a step where it is told, {found.falls:.1f} falls in 1000 steps")
 
 
 def import_(argv: list[str]) -> None:
@@ -152,10 +173,13 @@ def check(argv: list[str]) -> None:
     options = parser.parse_all(argv)
 
     from mvl.data.card import card
+    from mvl.data.mapping import fits
     from mvl.data.names import TaskName
     from mvl.data.sources import npz
+    from mvl.runs.devices import room
 
     given = Path(options.path)
     is_file = given.suffix == ".npz" or given.exists()
     path = given if is_file else npz.find(TaskName.parse(options.path), options.data)
-    print(card(npz.load(path)))
+    free = room()
+    print(card(npz.load(path, mapped=path.exists() and not fits(npz.bytes_of(path), free)), free))

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from argparse import BooleanOptionalAction
 from dataclasses import make_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +26,11 @@ def parser() -> Parser:
     run.add_argument("--first-seed", type=int, default=0, help="the first of them")
     run.add_argument("--data", type=Path, help="folder of the datasets")
     run.add_argument("--held-out", type=float, help="hold out this share of the episodes instead of a -val file")
+    run.add_argument(
+        "--mapped",
+        action=BooleanOptionalAction,
+        help="read data from disk while training (default: if it does not fit in memory)",
+    )
     run.add_argument("--workers", type=int, help="evaluation processes (default: one per core)")
     run.add_argument("--resume", type=Path, metavar="RUN", help="continue this run exactly; --steps may lengthen it")
     return made
@@ -55,6 +61,7 @@ def run(argv: list[str]) -> None:
         first_seed=options.first_seed,
         data=options.data,
         held_out=options.held_out,
+        mapped=options.mapped,
         workers=options.workers,
         **changes,
     )

@@ -3,23 +3,33 @@
 import numpy as np
 
 from mvl.data.dataset import Dataset
+from mvl.data.mapping import fits
 
 JUMP = 20
 """A step this many times longer than the median suggests a missing episode boundary."""
 
 
-def card(dataset: Dataset) -> str:
+def card(dataset: Dataset, room: int | None = None) -> str:
     """Episodes, lengths, ranges, steps per dimension, and warnings, as text."""
-    lengths = np.diff(np.concatenate([[-1], dataset.ends])) - 1
+    lengths, seen = dataset.lengths - 1, dataset.sampled
     head = [
         f"file          {dataset.source}",
         f"episodes      {len(lengths)}",
-        f"transitions   {len(dataset.transitions)} ({_range(lengths)} per episode, median {int(np.median(lengths))})",
-        f"memory        {(dataset.observations.nbytes + dataset.actions.nbytes) / 1e6:.1f} MB",
-        f"step length   median {dataset.statistics.step:.4g}, longest {np.linalg.norm(dataset.steps, axis=1).max():.4g}",
+        f"transitions   {lengths.sum()} ({_range(lengths)} per episode, median {int(np.median(lengths))})",
+        f"training      needs {memory(dataset.bytes, room)}",
+        f"step length   median {dataset.statistics.step:.4g}, longest {np.linalg.norm(seen.steps, axis=1).max():.4g}",
     ]
-    warnings = [f"  ! {line}" for line in looks_wrong(dataset)] or ["  nothing"]
-    return "\n".join([*head, "", *_columns(dataset), "", "looks wrong:", *warnings])
+    part = [] if seen is dataset else [f"(of {len(seen.ends)} evenly spaced episodes)"]
+    warnings = [f"  ! {line}" for line in looks_wrong(seen)] or ["  nothing"]
+    return "\n".join([*head, "", *part, *_columns(seen), "", "looks wrong:", *warnings])
+
+
+def memory(needed: int, room: int | None) -> str:
+    """How many bytes of the device's memory the data takes, and what happens if there are not enough."""
+    size = f"{needed} bytes ({needed / 1e6:.1f} MB) for the data"
+    if room is None or fits(needed, room):
+        return size
+    return f"{size}, more than half of the {room / 1e6:.0f} MB free: it will be read from disk while training"
 
 
 def _range(values: np.ndarray) -> str:

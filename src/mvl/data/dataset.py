@@ -6,8 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
+from mvl.data.mapping import chunks
 from mvl.errors import DataError, UsageError
 from mvl.types import Statistics
+
+MANY_ROWS, SAMPLED_ROWS = 4_000_000, 500_000
+"""Statistics of more rows than the first are taken of about as many as the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +94,7 @@ class Dataset:
     @cached_property
     def final_goals(self) -> np.ndarray:
         """For each row, the last row of its episode that may be a goal."""
-        return np.repeat(self.ends - 1, np.diff(np.concatenate([[-1], self.ends])))
+        return np.repeat(self.ends - 1, self.lengths)
 
     @cached_property
     def early(self) -> np.ndarray:
@@ -100,7 +104,29 @@ class Dataset:
     @cached_property
     def first_rows(self) -> np.ndarray:
         """For each row, the first row of its episode."""
-        return np.repeat(self.starts, np.diff(np.concatenate([[-1], self.ends])))
+        return np.repeat(self.starts, self.lengths)
+
+    @cached_property
+    def sampled(self) -> "Dataset":
+        """The same data, or of very much data evenly spaced episodes: enough for statistics."""
+        if len(self.observations) <= MANY_ROWS:
+            return self
+        every = len(self.observations) // SAMPLED_ROWS
+        chosen = range(0, len(self.ends), every)
+        rows = np.concatenate([np.arange(self.starts[i], self.ends[i] + 1) for i in chosen])
+        ends = np.cumsum([self.ends[i] + 1 - self.starts[i] for i in chosen]) - 1
+        return Dataset(self.observations[rows], self.actions[rows], ends, self.source)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Rows of each episode."""
+        return np.diff(np.concatenate([[-1], self.ends]))
+
+    @property
+    def bytes(self) -> int:
+        """What training holds on its device: the arrays, and four numbers about every row."""
+        told = 0 if self.oracle is None else self.oracle.nbytes
+        return self.observations.nbytes + self.actions.nbytes + told + 4 * 4 * len(self.observations)
 
     @cached_property
     def steps(self) -> np.ndarray:
@@ -109,9 +135,10 @@ class Dataset:
 
     @cached_property
     def statistics(self) -> Statistics:
-        spread = np.maximum(self.observations.std(axis=0, dtype=np.float64), 1e-6)
-        step = np.median(np.linalg.norm(self.steps, axis=-1))
-        scaled = np.median(np.linalg.norm(self.steps / spread, axis=-1))
+        steps = self.sampled.steps
+        spread = np.maximum(self.sampled.observations.std(axis=0, dtype=np.float64), 1e-6)
+        step = np.median(np.linalg.norm(steps, axis=-1))
+        scaled = np.median(np.linalg.norm(steps / spread, axis=-1))
         if step == 0:
             raise DataError(f"{self.source}: more than half of the transitions do not move; nothing can be learned.")
         return Statistics(tuple(spread.tolist()), float(step), float(scaled))
@@ -151,20 +178,23 @@ def _check_lengths(observations: np.ndarray, actions: np.ndarray, terminals: np.
 
 
 def _check_finite(array: np.ndarray, field: str, source: str) -> None:
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        row, column = bad[0]
-        raise DataError(f"{source}: {field} is {array[row, column]} at row {row}, dimension {column}; remove that episode.")
+    for first, part in chunks(array):
+        bad = np.argwhere(~np.isfinite(part))
+        if len(bad):
+            row, column = bad[0]
+            where = f"at row {first + row}, dimension {column}"
+            raise DataError(f"{source}: {field} is {part[row, column]} {where}; remove that episode.")
 
 
 def _check_range(actions: np.ndarray, source: str) -> None:
-    highest = np.abs(actions).max(initial=0.0)
-    if highest > 1 + 1e-5:
-        row, column = np.argwhere(np.abs(actions) == highest)[0]
-        raise DataError(
-            f"{source}: actions must lie in [-1, 1], but dimension {column} is {actions[row, column]:.4g} at row {row}; "
-            "rescale them."
-        )
+    for first, part in chunks(actions):
+        highest = np.abs(part).max(initial=0.0)
+        if highest > 1 + 1e-5:
+            row, column = np.argwhere(np.abs(part) == highest)[0]
+            raise DataError(
+                f"{source}: actions must lie in [-1, 1], but dimension {column} is {part[row, column]:.4g} at row {first + row}; "
+                "rescale them."
+            )
 
 
 def _check_episodes(ends: np.ndarray, rows: int, source: str) -> None:

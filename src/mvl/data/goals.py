@@ -1,6 +1,6 @@
 """Goals drawn for transitions: pure functions of a key, sampling from arrays that lie on the device."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,17 +9,20 @@ from jax import Array
 from mvl.data.dataset import Dataset
 from mvl.types import Batch, Goals, Key, Midpoints, Stream, Wants, Waypoints, Windows
 
+Table = Any
+"""What row numbers index: an array, or something that stands for one (`mvl.data.mapped`)."""
+
 
 class Rows(NamedTuple):
     """A dataset as sampling needs it."""
 
-    observations: Array  # (rows, d)
-    actions: Array  # (rows, a)
-    goals: Array  # (rows, g) each row as a goal: its observation, or what an oracle says of it
-    transitions: Array  # (transitions,) rows that have a successor
-    early: Array  # (early,) transitions with a goal still ahead of them
-    first_rows: Array  # (rows,) the first row of the same episode
-    final_goals: Array  # (rows,) the last row of the same episode that may be a goal
+    observations: Table  # (rows, d)
+    actions: Table  # (rows, a)
+    goals: Table  # (rows, g) each row as a goal: its observation, or what an oracle says of it
+    transitions: Table  # (transitions,) rows that have a successor
+    early: Table  # (early,) transitions with a goal still ahead of them
+    first_rows: Table  # (rows,) the first row of the same episode
+    final_goals: Table  # (rows,) the last row of the same episode that may be a goal
 
 
 def on_device(dataset: Dataset) -> Rows:
@@ -46,7 +49,7 @@ def ahead_uniform(key: Key, rows: Array, final: Array) -> Array:
     return first + jnp.round(jax.random.uniform(key, rows.shape) * (final - first)).astype(rows.dtype)
 
 
-def draw_rows(key: Key, rows: Array, count: int) -> Array:
+def draw_rows(key: Key, rows: Table, count: int) -> Array:
     """Some of the rows, uniformly."""
     return rows[jax.random.randint(key, (count,), 0, rows.shape[0])]
 

@@ -152,10 +152,17 @@ class Learner:
         streams = self.recipe.value_goals, learning.actor_goals
         return sample(key, data, learning.batch_size, streams, self.recipe.wants, learning.discount)
 
+    def keys(self, seed: Array, step: Array) -> tuple[Key, Key]:
+        """For drawing a batch, and for the losses on it."""
+        sample_key, loss_key = jax.random.split(jax.random.fold_in(jax.random.key(seed), step))
+        return sample_key, loss_key
+
     def step(self, state: State, data: Rows) -> tuple[State, Metrics]:
-        """One batch, one Adam step; the copies move towards the parameters from before the step (as OGBench)."""
-        sample_key, loss_key = jax.random.split(jax.random.fold_in(jax.random.key(state.seed), state.step))
-        batch = self.sample(data, sample_key)
+        return self.update(state, self.sample(data, self.keys(state.seed, state.step)[0]))
+
+    def update(self, state: State, batch: Batch) -> tuple[State, Metrics]:
+        """One Adam step; the copies move towards the parameters from before the step (as OGBench)."""
+        loss_key = self.keys(state.seed, state.step)[1]
         grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key)
         updates, optimizer = self.optimizer.update(grads, state.optimizer)
         rate = self.recipe.learning.target_rate
@@ -166,6 +173,10 @@ class Learner:
     def steps(self, state: State, data: Rows, count: int) -> tuple[State, Metrics]:
         """Many steps in one call; metrics of every step, stacked."""
         return jax.lax.scan(lambda state, _: self.step(state, data), state, None, length=count)
+
+    def updates(self, state: State, batches: Batch) -> tuple[State, Metrics]:
+        """One step for each of the batches, which lie along a leading axis."""
+        return jax.lax.scan(self.update, state, batches)
 
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         see_key, act_key = jax.random.split(key)

@@ -1,15 +1,22 @@
 """Training as a stream of dispatches: many steps per call, several seeds in one call."""
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from itertools import repeat
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from mvl.data.goals import Rows
+from mvl.data.mapped import Mapped
 from mvl.errors import MvlError
 from mvl.learn.learner import Learner, State
+from mvl.types import Batch
 
 Columns = dict[str, np.ndarray]
 """Metrics of a dispatch, (seeds, steps) each."""
@@ -41,15 +48,43 @@ def initial_state(learner: Learner, seeds: list[int]) -> State:
     return jax.jit(jax.vmap(learner.init))(jnp.asarray(seeds, jnp.uint32))
 
 
-def dispatches(learner: Learner, state: State, data: Rows, steps: int, per_call: int) -> Iterator[tuple[State, Columns]]:
+def dispatches(learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int) -> Iterator[tuple[State, Columns]]:
     """Train until `steps`, `per_call` steps at a time; the state that goes in is used up."""
-    seeds = state.seed.shape[0]
-    run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, per_call), seeds, shared=1), donate_argnums=0)
-    while int(state.step[0]) < steps:
-        state, metrics = run(state, data)
+    seeds, first = state.seed.shape[0], int(state.step[0])
+    if isinstance(data, Mapped):
+        run = jax.jit(over_seeds(learner.updates, seeds), donate_argnums=0)
+        feed: Iterator[Any] = ahead(
+            partial(drawn_batches(learner, data, per_call), np.asarray(state.seed)), range(first, steps, per_call)
+        )
+    else:
+        run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, per_call), seeds, shared=1), donate_argnums=0)
+        feed = repeat(data, len(range(first, steps, per_call)))
+    for given in feed:
+        state, metrics = run(state, given)
         columns = {name: np.asarray(column) for name, column in metrics.items()}
         check_finite(columns, int(state.step[0]) - per_call)
         yield state, columns
+
+
+def drawn_batches(learner: Learner, data: Mapped, count: int) -> Callable[[np.ndarray, int], Batch]:
+    """(seeds, step) -> the batches of the next `count` steps, (seeds, count, batch, ...) each: the ones `learner.steps` draws."""
+
+    def draw(seed: Array, step: Array) -> Batch:
+        return learner.sample(data.rows, learner.keys(seed, step)[0])
+
+    many = jax.jit(jax.vmap(jax.vmap(draw, in_axes=(None, 0)), in_axes=(0, None)))
+    return lambda seeds, step: jax.device_put(data.look_up(many(seeds, np.arange(step, step + count, dtype=np.int32))))
+
+
+def ahead(make: Callable[[int], Any], inputs: Iterable[int]) -> Iterator[Any]:
+    """The outputs in order, each made in the background while the one before it is used."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting: deque[Future[Any]] = deque()
+        for value in inputs:
+            waiting.append(pool.submit(make, value))
+            if len(waiting) == 2:
+                yield waiting.popleft().result()
+        yield from (future.result() for future in waiting)
 
 
 def check_finite(columns: Columns, first_step: int) -> None:

@@ -33,6 +33,19 @@ def report() -> str:
     return "\n".join([*lines, "rendering (needed for videos only)", *[f"  {line}" for line in rendering()]])
 
 
+def room() -> int | None:
+    """Bytes free on the device that trains, where that can be known."""
+    import jax
+
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        memory = device.memory_stats() or {}
+        return memory["bytes_limit"] - memory["bytes_in_use"] if "bytes_limit" in memory else None
+    told = Path("/proc/meminfo")
+    lines = told.read_text().splitlines() if told.exists() else []
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
+
+
 def _existing(path: Path) -> Path:
     return path if path.exists() else _existing(path.parent)
 

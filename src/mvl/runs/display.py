@@ -99,6 +99,7 @@ def counting(title: str) -> Iterator[Any]:
     """A progress bar for work that is counted; call what it gives with (done, total)."""
     console = Console(file=sys.stderr)
     began, told = time.monotonic(), time.monotonic()
+    before: int | None = None  # done by an earlier try
     if console.is_terminal:
         with Progress(
             TextColumn(f"[bold]{title}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
@@ -108,11 +109,12 @@ def counting(title: str) -> Iterator[Any]:
         return
 
     def line(done: int, total: int) -> None:
-        nonlocal told
+        nonlocal told, before
+        before = done if before is None else before
         now = time.monotonic()
-        if done == total or now - told > 10:
+        if done == total or (now - told > 10 and done > before):
             told = now
-            left = (now - began) / done * (total - done)
+            left = (now - began) / max(1, done - before) * (total - done)
             console.print(f"{title}: {done}/{total}, {clock(left)} left", highlight=False, soft_wrap=True)
 
     yield line

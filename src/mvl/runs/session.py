@@ -12,7 +12,8 @@ import jax
 import numpy as np
 
 from mvl.data.goals import Rows
-from mvl.errors import MvlError
+from mvl.data.mapped import Mapped
+from mvl.errors import StoppedError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import play
 from mvl.learn import checkpoint
@@ -22,12 +23,10 @@ from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
 from mvl.runs.evaluation import as_act, batched_act, cores, rows
 from mvl.runs.folder import Description, RunFolder
+from mvl.types import Batch, Key
 
-
-class InterruptedTrainingError(MvlError):
-    """Training was stopped by Ctrl-C, after saving."""
-
-    exit_code = 130
+Source = Rows | Mapped
+"""Data on the device, or looked up."""
 
 
 @contextmanager
@@ -55,14 +54,17 @@ def catching_interrupts(say: Callable[[str], None]) -> Iterator[list[int]]:
 class Session:
     """One process's work on a run."""
 
-    def __init__(self, folder: RunFolder, description: Description, data: Rows, validation: Rows, workers: int | None) -> None:
+    def __init__(
+        self, folder: RunFolder, description: Description, data: Source, validation: Source, workers: int | None
+    ) -> None:
         self.folder, self.description, self.schedule = folder, description, description.schedule
         self.data, self.validation = data, validation
         self.learner = Learner(description.fitted, description.shapes)
         self.seeds = description.seeds
         self.environments = Environments(description.task, workers or cores()) if description.simulated else nullcontext()
         self.act = batched_act(self.learner, len(self.seeds), self.schedule.eval_temperature)
-        self.validate = jax.jit(over_seeds(self._validation_loss, len(self.seeds), shared=1))
+        self.draw_validation = jax.jit(over_seeds(self._validation_batch, len(self.seeds)))
+        self.validate = jax.jit(over_seeds(self._validation_loss, len(self.seeds)))
 
     def __enter__(self) -> None:
         self.environments.__enter__()
@@ -86,9 +88,7 @@ class Session:
                 stopping = bool(interrupted)
                 self._after(state, step, columns, counted / busy if counted else 0.0, stopping)
                 if stopping and step < schedule.steps:
-                    raise InterruptedTrainingError(
-                        f"stopped at step {step} and saved; continue with: mvl train --resume {self.folder.path}"
-                    )
+                    raise StoppedError(f"stopped at step {step} and saved; continue with: mvl train --resume {self.folder.path}")
                 began = time.monotonic()
 
     def _after(self, state: State, step: int, columns: dict[str, np.ndarray], speed: float, stopping: bool) -> None:
@@ -113,8 +113,9 @@ class Session:
 
     def _evaluate(self, state: State, step: int, speed: float) -> None:
         """Losses on validation data; success in the environment where there is one."""
-        losses = {name: np.asarray(column)[:, None] for name, column in self.validate(state, self.validation).items()}
-        losses = {f"validation/{name}": column for name, column in losses.items()}
+        drawn = self.draw_validation(state)
+        batch = self.validation.look_up(drawn) if isinstance(self.validation, Mapped) else drawn
+        losses = {f"validation/{name}": np.asarray(column)[:, None] for name, column in self.validate(state, batch).items()}
         found = metrics.mean_rows(losses, self.seeds, step)
         if isinstance(self.environments, Environments):
             self.display.advance(step, speed, "evaluating")
@@ -124,10 +125,15 @@ class Session:
             self.display.evaluated(found)
         self._write(self.folder.evaluations_file, found)
 
-    def _validation_loss(self, state: State, data: Rows) -> dict[str, Any]:
-        key = jax.random.fold_in(jax.random.key(state.seed), state.step)
-        batch = self.learner.sample(data, key)
-        return self.learner.loss(state.params, state.targets, batch, key)[1]
+    def _validation_key(self, state: State) -> Key:
+        return jax.random.fold_in(jax.random.key(state.seed), state.step)
+
+    def _validation_batch(self, state: State) -> Batch:
+        rows = self.validation.rows if isinstance(self.validation, Mapped) else self.validation
+        return self.learner.sample(rows, self._validation_key(state))
+
+    def _validation_loss(self, state: State, batch: Batch) -> dict[str, Any]:
+        return self.learner.loss(state.params, state.targets, batch, self._validation_key(state))[1]
 
     def _save(self, state: State) -> None:
         files = (self.folder.metrics_file, self.folder.evaluations_file)

@@ -11,6 +11,8 @@ from mvl import registry
 from mvl.data.dataset import Dataset
 from mvl.data.files import fingerprint
 from mvl.data.goals import on_device
+from mvl.data.mapped import Mapped
+from mvl.data.mapping import fits
 from mvl.data.names import TaskName
 from mvl.data.sources import npz
 from mvl.errors import DataError, MvlError, UsageError, unknown
@@ -20,6 +22,7 @@ from mvl.learn.loop import initial_state
 from mvl.recipes.presets import Schedule, named_recipe
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics
+from mvl.runs.devices import room
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.session import Session
 from mvl.types import Shapes
@@ -35,6 +38,7 @@ def train(
     first_seed: int = 0,
     data: Path | str | None = None,
     held_out: float | None = None,
+    mapped: bool | None = None,
     workers: int | None = None,
     **changes: Any,
 ) -> Path:
@@ -42,11 +46,14 @@ def train(
 
     `task` is an OGBench task, the path of an .npz file, or a Dataset. `changes` replaces parts of the recipe
     (`regularizer=mvl.Mollified(weight=10)`) and settings of the schedule and the learning (`steps`, `batch_size`, ...).
+    Data that is `mapped` stays on disk; unless said, if it does not fit in memory.
     """
     name = None if isinstance(task, Dataset) or is_file(task) else TaskName.parse(str(task))
     made, schedule = _planned(recipe, preset, name, changes)
     path = _data_path(task, name, data)
-    train_data, validation = _load(task, path, held_out, name)
+    if mapped is None:
+        mapped = path is not None and not fits(npz.bytes_of(path), room())
+    train_data, validation = _load(task, path, held_out, name, mapped)
     _check_fits(made, train_data, validation)
     description = Description(
         task=str(name or path or "arrays"),
@@ -57,7 +64,7 @@ def train(
         schedule=schedule,
         seeds=list(range(first_seed, first_seed + seeds)),
         shapes=shapes_of(train_data),
-        data={**_origin(path, held_out), "action_range": _listed(train_data.action_range)},
+        data={**_origin(path, held_out), "mapped": mapped, "action_range": _listed(train_data.action_range)},
     )
     target = Path(run) if run else Path("runs") / f"{name or 'data'}-{description.recipe_name}"
     folder = RunFolder.create(target, description)
@@ -94,7 +101,11 @@ def _same_data(description: Description, given: Dataset | None, run: Path | str)
     if path is not None and (not path.exists() or fingerprint(path) != origin["sha256"]):
         raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
     name = TaskName.parse(description.task) if description.simulated else None
-    return _load(given or Path(), path, origin["held_out"], name)
+    return _load(given or Path(), path, origin["held_out"], name, is_mapped(description))
+
+
+def is_mapped(description: Description) -> bool:
+    return description.data.get("mapped", False)  # runs of earlier versions do not say
 
 
 def is_file(task: str | Path) -> bool:
@@ -127,17 +138,17 @@ def _data_path(task: str | Path | Dataset, name: TaskName | None, folder: Path |
 
 
 def _load(
-    given: str | Path | Dataset, path: Path | None, held_out: float | None, name: TaskName | None
+    given: str | Path | Dataset, path: Path | None, held_out: float | None, name: TaskName | None, mapped: bool
 ) -> tuple[Dataset, Dataset]:
     if isinstance(given, Dataset):
         return given.split(held_out or 0.1)
     assert path is not None
-    return npz.load_pair(path, held_out, name)
+    return npz.load_pair(path, held_out, name, mapped)
 
 
 def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
     for dataset in datasets:
-        if recipe.wants.midpoints and not len(dataset.early):
+        if recipe.wants.midpoints and dataset.lengths.max() < 3:
             value = registry.name_of("value", recipe.value)
             raise DataError(f"{dataset.source}: no episode has more than one transition; value {value} needs a goal ahead.")
 
@@ -155,7 +166,8 @@ def _run(
     folder: RunFolder, description: Description, data: Dataset, validation: Dataset, state: State | None, workers: int | None
 ) -> Path:
     """Train to the end of the schedule: metrics, evaluations and checkpoints on the way."""
-    session = Session(folder, description, on_device(data), on_device(validation), workers)
+    placed = Mapped.of if is_mapped(description) else on_device
+    session = Session(folder, description, placed(data), placed(validation), workers)
     with session:
         session.go(state)
     return folder.path

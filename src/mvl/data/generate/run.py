@@ -1,9 +1,11 @@
-"""Generate a dataset: episodes over all cores, each from its own seed, written whole."""
+"""Generate a dataset: episodes over all cores, each from its own seed, kept on disk until the whole is there."""
 
+import json
 import multiprocessing
 import shutil
 import signal
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +14,20 @@ from typing import Any
 import numpy as np
 
 from mvl.data.files import atomic
-from mvl.data.generate import manipulation, pointmaze
+from mvl.data.generate import antmaze, manipulation, pointmaze
 from mvl.data.names import TaskName, task_names
 from mvl.errors import MvlError, UsageError
 
 Report = Callable[[int, int], None]
 """Called with episodes done and episodes in all."""
 
-MAKERS = {"pointmaze": pointmaze, "cube": manipulation, "scene": manipulation, "puzzle": manipulation}
+MAKERS: dict[str, Any] = {
+    "pointmaze": pointmaze,
+    "antmaze": antmaze,
+    "cube": manipulation,
+    "scene": manipulation,
+    "puzzle": manipulation,
+}
 
 
 def generate(
@@ -32,7 +40,10 @@ def generate(
     overwrite: bool = False,
     report: Report = lambda done, total: None,
 ) -> tuple[Path, Path]:
-    """Make the training and validation files of a task; the same seed gives the same bytes on any number of cores."""
+    """Make the training and validation files of a task; the same seed gives the same bytes on any number of cores.
+
+    What was made before an interruption is kept, and the same call goes on from there.
+    """
     task = task.data  # an oracle reads the same files
     if task.family not in MAKERS:
         able = [name for name, known in task_names().items() if known.family in MAKERS and not known.oracle]
@@ -45,23 +56,59 @@ def generate(
         if path.exists() and not overwrite:
             raise MvlError(f"{path} exists already; give --overwrite to replace it.")
 
-    seeds = np.random.SeedSequence(seed).generate_state(train + held_out)
-    made = []
-    for rows in _episodes(task, [int(value) for value in seeds], workers):
-        made.append(rows)
-        report(len(made), train + held_out)
-    for path, part in zip(paths, (made[:train], made[train:]), strict=True):
-        columns: dict[str, Any] = {key: np.concatenate([rows[key] for rows in part]) for key in part[0]}
+    made = _made_before(folder / f".{task}.made", {"task": str(task), "seed": seed, "episodes": [train, held_out]})
+    files = [made / f"{index}.npz" for index in range(train + held_out)]
+    seeds = np.random.SeedSequence(seed).generate_state(len(files))
+    _make(task, [(file, int(value)) for file, value in zip(files, seeds, strict=True)], workers, report)
+    for path, part in zip(paths, (files[:train], files[train:]), strict=True):
         with atomic(path) as partial:
-            np.savez_compressed(partial, **columns)
+            join(part, partial)
+    shutil.rmtree(made)
     return paths
 
 
-def _episodes(task: TaskName, seeds: list[int], workers: int | None) -> Iterator[dict[str, np.ndarray]]:
-    """All episodes, in the order of their seeds."""
+def _made_before(folder: Path, plan: dict[str, Any]) -> Path:
+    """A folder for finished episodes; what it holds of another plan is thrown away."""
+    noted = folder / "plan.json"
+    if not noted.exists() or json.loads(noted.read_text()) != plan:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        with atomic(noted) as partial:
+            partial.write_text(json.dumps(plan))
+    return folder
+
+
+def _make(task: TaskName, wanted: list[tuple[Path, int]], workers: int | None, report: Report) -> None:
+    """The episodes that are not there yet, shared out over processes."""
+    missing = [(file, seed) for file, seed in wanted if not file.exists()]
+    done = len(wanted) - len(missing)
+    report(done, len(wanted))
+    if not missing:
+        return
     context = multiprocessing.get_context("spawn")
     with scratch_folder() as scratch, context.Pool(workers, _start, (task, scratch)) as pool:
-        yield from pool.imap(_episode, seeds, chunksize=4)
+        for count, _ in enumerate(pool.imap_unordered(_episode, missing), start=done + 1):
+            report(count, len(wanted))
+
+
+def join(episodes: list[Path], path: Path) -> None:
+    """One archive of the arrays of many, end to end; no array is ever whole in memory."""
+    with np.load(episodes[0]) as first:
+        kinds = {key: (first[key].dtype, first[key].shape[1:]) for key in first.files}
+        rows = sum(_rows(episode) for episode in episodes)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, (dtype, shape) in kinds.items():
+            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
+                header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (rows, *shape)}
+                np.lib.format.write_array_header_1_0(member, header)
+                for episode in episodes:
+                    with np.load(episode) as arrays:
+                        member.write(np.ascontiguousarray(arrays[key]).tobytes())
+
+
+def _rows(episode: Path) -> int:
+    with np.load(episode) as arrays:
+        return len(arrays["terminals"])
 
 
 @contextmanager
@@ -84,5 +131,8 @@ def _start(task: TaskName, scratch: str) -> None:
     _maker = MAKERS[task.family].Maker(task)
 
 
-def _episode(seed: int) -> dict[str, np.ndarray]:
-    return _maker.episode(seed)
+def _episode(wanted: tuple[Path, int]) -> None:
+    file, seed = wanted
+    columns: dict[str, Any] = _maker.episode(seed)
+    with atomic(file) as partial:
+        np.savez_compressed(partial, **columns)

@@ -1,0 +1,101 @@
+"""Data that stays where it is: rows are drawn by number, and looked up outside of the compiled program.
+
+The goal streams do not know the difference. They index tables; here a table answers with the numbers it was asked for,
+and `look_up` puts the rows themselves in their place, from arrays in memory or in mapped files.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from mvl.data.dataset import Dataset
+from mvl.data.goals import Rows
+from mvl.data.mapping import read_in_any_order, release
+from mvl.types import Batch
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["rows"], meta_fields=["table"])
+@dataclass(frozen=True)
+class Asked:
+    """Rows of a table that someone wants."""
+
+    table: str
+    rows: Array
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A table that answers with what it was asked for."""
+
+    table: str
+
+    def __getitem__(self, rows: Array) -> Asked:
+        return Asked(self.table, rows)
+
+
+@dataclass(frozen=True)
+class Nth:
+    """The n-th row that is not among the last `spared` of its episode, without a list of all such rows."""
+
+    before: Array  # (episodes,) such rows up to the end of each episode
+    spared: int
+
+    def __getitem__(self, numbers: Array) -> Array:
+        return numbers + self.spared * jnp.searchsorted(self.before, numbers, side="right").astype(jnp.int32)
+
+    @property
+    def shape(self) -> tuple[Array]:
+        return (self.before[-1],)
+
+
+@dataclass(frozen=True)
+class OfEpisode:
+    """A number that all rows of an episode share, told from where episodes end."""
+
+    ends: Array  # (episodes,)
+    numbers: Array  # (episodes,)
+
+    def __getitem__(self, rows: Array) -> Array:
+        return self.numbers[jnp.searchsorted(self.ends, rows)]
+
+
+class Mapped(NamedTuple):
+    """A dataset whose rows are looked up."""
+
+    rows: Rows
+    """What sampling needs, with row numbers in place of rows."""
+    tables: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "Mapped":
+        lengths = np.diff(np.concatenate([[-1], dataset.ends]))
+        ends = jnp.asarray(dataset.ends, jnp.int32)
+        nth = lambda spared: Nth(jnp.asarray(np.cumsum(lengths - spared), jnp.int32), spared)
+        told = "observations" if dataset.oracle is None else "oracle"
+        rows = Rows(
+            observations=Numbers("observations"),
+            actions=Numbers("actions"),
+            goals=Numbers(told),
+            transitions=nth(1),
+            early=nth(2),
+            first_rows=OfEpisode(ends, jnp.asarray(dataset.starts, jnp.int32)),
+            final_goals=OfEpisode(ends, ends - 1),
+        )
+        tables = {"observations": dataset.observations, "actions": dataset.actions}
+        tables |= {} if dataset.oracle is None else {"oracle": dataset.oracle}
+        for table in tables.values():
+            read_in_any_order(table)
+        return cls(rows, tables)
+
+    def look_up(self, drawn: Batch) -> Batch:
+        """The batch with rows in place of their numbers; what was read of files is let go again."""
+        fill = lambda leaf: self.tables[leaf.table][np.asarray(leaf.rows)] if isinstance(leaf, Asked) else leaf
+        batch = jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, Asked))
+        for table in self.tables.values():
+            release(table)
+        return batch

@@ -1,0 +1,1 @@
+"""Walkers that are trained online, to make data with."""

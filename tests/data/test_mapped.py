@@ -1,0 +1,154 @@
+"""Data that stays on disk: the same rows, in the same batches, in little memory."""
+
+import zipfile
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from conftest import small_recipe, walk, write_npz
+from mvl.data import dataset as dataset_module
+from mvl.data import mapping
+from mvl.data.card import card, memory
+from mvl.data.dataset import Dataset
+from mvl.data.goals import on_device, sample
+from mvl.data.mapped import Mapped
+from mvl.data.sources import npz
+from mvl.data.sources.unpacked import headers, unpack
+from mvl.errors import DataError
+from mvl.learn.learner import Learner
+from mvl.learn.loop import ahead, drawn_batches
+from mvl.types import Shapes, Stream, Wants
+
+EVERYTHING = Wants(goals=Stream(0.1, 0.4, 0.5), windows=True, midpoints=True, waypoint_steps=3)
+
+
+def uneven() -> Dataset:
+    """Episodes of 2, 3, 9 and 2 rows, told by an oracle."""
+    lengths = (2, 3, 9, 2, 5)
+    generator = np.random.default_rng(0)
+    rows = sum(lengths)
+    terminals = np.isin(np.arange(rows), np.cumsum(lengths) - 1)
+    actions = generator.uniform(-1, 1, (rows, 2))
+    return Dataset.from_arrays(generator.normal(size=(rows, 3)), actions, terminals, oracle=generator.normal(size=(rows, 1)))
+
+
+def test_numbers_of_episodes_stand_for_lists_of_rows():
+    data = uneven()
+    listed, told = on_device(data), Mapped.of(data).rows
+    for name in ("transitions", "early"):
+        rows = getattr(listed, name)
+        assert getattr(told, name).shape[0] == len(rows)
+        assert (getattr(told, name)[jnp.arange(len(rows))] == rows).all()
+    for name in ("first_rows", "final_goals"):
+        assert (getattr(told, name)[jnp.arange(len(data.observations))] == getattr(listed, name)).all()
+
+
+@pytest.mark.parametrize("data", [uneven(), walk()], ids=["oracle", "plain"])
+def test_a_looked_up_batch_is_the_drawn_one(data, key):
+    streams, mapped = (Stream(), Stream(0.0, 1.0, 0.0, False)), Mapped.of(data)
+    draw = lambda rows: sample(key, rows, 64, streams, EVERYTHING, 0.9)
+    whole, found = draw(on_device(data)), mapped.look_up(jax.jit(lambda: draw(mapped.rows))())
+    assert jax.tree.structure(whole) == jax.tree.structure(found)
+    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(found), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_batches_made_ahead_are_those_of_the_steps():
+    data = walk()
+    learner = Learner(small_recipe().fit(data.statistics), Shapes(2, 2, 2))
+    made = drawn_batches(learner, Mapped.of(data), 3)(np.array([4, 7], np.uint32), 10)
+    alone = learner.sample(on_device(data), learner.keys(np.uint32(7), np.int32(12))[0])
+    for many, one in zip(jax.tree.leaves(made), jax.tree.leaves(alone), strict=True):
+        assert np.array_equal(many[1, 2], one)
+
+
+def test_ahead_keeps_order_runs_ahead_and_passes_errors_on():
+    begun = []
+    stream = ahead(lambda value: begun.append(value) or 1 / value, [4, 2, 1, 0, 5])
+    assert [next(stream), next(stream)] == [0.25, 0.5]
+    assert begun[:3] == [4, 2, 1][: len(begun)]
+    assert len(begun) >= 2
+    assert next(stream) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(stream)
+
+
+def test_files_are_unpacked_once_and_anew_when_they_change(tmp_path):
+    first, second = walk(seed=1), walk(seed=2)
+    path = write_npz(tmp_path / "d.npz", first)
+    mapped = npz.load(path, mapped=True)
+    assert mapping.mapping_of(mapped.observations) is not None
+    assert np.array_equal(mapped.observations, first.observations)
+    assert np.array_equal(mapped.ends, first.ends)
+    assert mapped.statistics == first.statistics
+    unpacked = tmp_path / ".d.unpacked" / "observations.npy"
+    stamp = unpacked.stat().st_mtime_ns
+    npz.load(path, mapped=True)
+    assert unpacked.stat().st_mtime_ns == stamp
+    write_npz(path, second)
+    assert np.array_equal(npz.load(path, mapped=True).observations, second.observations)
+    train, held = npz.load(path, mapped=True).split(0.4)
+    assert mapping.mapping_of(held.actions) is not None
+    mapping.release(train.observations)
+    assert np.array_equal(train.observations, second.split(0.4)[0].observations)  # released pages come back
+
+
+def test_doubles_are_kept_as_floats_and_checked_piece_by_piece(tmp_path, monkeypatch):
+    monkeypatch.setattr(mapping, "CHUNK", 64)
+    data = walk()
+    states, terminals = data.observations.astype(np.float64), np.isin(np.arange(len(data.observations)), data.ends)
+    np.savez_compressed(tmp_path / "d.npz", observations=states, actions=data.actions, terminals=terminals)
+    mapped = npz.load(tmp_path / "d.npz", mapped=True)
+    assert mapped.observations.dtype == np.float32
+    assert np.array_equal(mapped.observations, data.observations)
+    states[77, 1] = np.nan
+    np.savez_compressed(tmp_path / "e.npz", observations=states, actions=data.actions, terminals=terminals)
+    with pytest.raises(DataError, match=r"e.npz: observations is nan at row 77, dimension 1; remove that episode"):
+        npz.load(tmp_path / "e.npz", mapped=True)
+    np.savez_compressed(tmp_path / "f.npz", observations=data.observations, actions=2 * data.actions, terminals=terminals)
+    with pytest.raises(DataError, match=r"f.npz: actions must lie in \[-1, 1\], but dimension"):
+        npz.load(tmp_path / "f.npz", mapped=True)
+
+
+def test_what_cannot_be_mapped_is_refused(tmp_path):
+    np.savez(tmp_path / "o.npz", observations=np.array([{}], object), actions=np.zeros((2, 1)), terminals=np.ones(2))
+    with pytest.raises(DataError, match="o.npz: not a readable .npz file .an array of object cannot be mapped"):
+        headers(tmp_path / "o.npz")
+    path = write_npz(tmp_path / "d.npz", walk())
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "cut.npz", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content[:-40] if name == "actions.npy" else content)
+    with pytest.raises(DataError, match="cut.npz: actions is cut short"):
+        unpack(tmp_path / "cut.npz", ("observations", "actions"))
+    assert not (tmp_path / ".cut.unpacked" / "actions.npy").exists()
+    (tmp_path / "no.npz").write_bytes(b"nothing")
+    with pytest.raises(DataError, match="no.npz: not a readable .npz file"):
+        npz.bytes_of(tmp_path / "no.npz")
+
+
+def test_what_training_needs_is_told_before_it_starts(tmp_path):
+    data = walk()
+    path = write_npz(tmp_path / "d.npz", data)
+    rows = 6 * 21
+    assert npz.bytes_of(path) == data.bytes == rows * (4 * (2 + 2) + 16)
+    assert f"needs {data.bytes} bytes" in card(data)
+    assert memory(1_000_000, 3_000_000).endswith("for the data")
+    assert "more than half of the 3 MB free: it will be read from disk" in memory(1_600_000, 3_000_000)
+    assert mapping.fits(10, None)
+
+
+def test_statistics_of_very_much_data_are_of_evenly_spaced_episodes(monkeypatch):
+    data = walk(episodes=40)
+    whole = data.statistics
+    monkeypatch.setattr(dataset_module, "MANY_ROWS", 500)
+    monkeypatch.setattr(dataset_module, "SAMPLED_ROWS", 200)
+    thin = Dataset(data.observations, data.actions, data.ends)
+    assert len(thin.sampled.ends) == 10
+    assert np.array_equal(thin.sampled.observations[21:42], data.observations[84:105])
+    assert thin.statistics.step == pytest.approx(whole.step, rel=0.2)
+    assert thin.statistics != whole
+    assert "(of 10 evenly spaced episodes)" in card(thin)
