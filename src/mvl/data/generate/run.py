@@ -12,14 +12,20 @@ from typing import Any
 import numpy as np
 
 from mvl.data.files import atomic
-from mvl.data.generate import manipulation, pointmaze
+from mvl.data.generate import manipulation, pointmaze, powderworld
 from mvl.data.names import TaskName, task_names
 from mvl.errors import MvlError, UsageError
 
 Report = Callable[[int, int], None]
 """Called with episodes done and episodes in all."""
 
-MAKERS = {"pointmaze": pointmaze, "cube": manipulation, "scene": manipulation, "puzzle": manipulation}
+MAKERS = {
+    "pointmaze": pointmaze,
+    "cube": manipulation,
+    "scene": manipulation,
+    "puzzle": manipulation,
+    "powderworld": powderworld,
+}
 
 
 def generate(
