@@ -152,10 +152,11 @@ def check(argv: list[str]) -> None:
     options = parser.parse_all(argv)
 
     from mvl.data.card import card
+    from mvl.data.image_card import image_card
     from mvl.data.names import TaskName
-    from mvl.data.sources import npz
+    from mvl.data.sources import images, npz
 
     given = Path(options.path)
     is_file = given.suffix == ".npz" or given.exists()
     path = given if is_file else npz.find(TaskName.parse(options.path), options.data)
-    print(card(npz.load(path)))
+    print(image_card(images.load(path)) if images.is_images(path) else card(npz.load(path)))

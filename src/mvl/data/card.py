@@ -14,7 +14,7 @@ def card(dataset: Dataset) -> str:
     head = [
         f"file          {dataset.source}",
         f"episodes      {len(lengths)}",
-        f"transitions   {len(dataset.transitions)} ({_range(lengths)} per episode, median {int(np.median(lengths))})",
+        f"transitions   {len(dataset.transitions)} ({span(lengths)} per episode, median {int(np.median(lengths))})",
         f"memory        {(dataset.observations.nbytes + dataset.actions.nbytes) / 1e6:.1f} MB",
         f"step length   median {dataset.statistics.step:.4g}, longest {np.linalg.norm(dataset.steps, axis=1).max():.4g}",
     ]
@@ -22,7 +22,7 @@ def card(dataset: Dataset) -> str:
     return "\n".join([*head, "", *_columns(dataset), "", "looks wrong:", *warnings])
 
 
-def _range(values: np.ndarray) -> str:
+def span(values: np.ndarray) -> str:
     low, high = int(values.min()), int(values.max())
     return f"{low}" if low == high else f"{low} to {high}"
 

@@ -9,6 +9,7 @@ from mvl.data.dataset import Dataset
 from mvl.data.names import TaskName
 from mvl.data.oracle import columns, oracle_goals
 from mvl.data.sources.archive import UNREADABLE, check_archive
+from mvl.data.sources.images import is_images
 from mvl.errors import DataError
 
 FIELDS = ("observations", "actions", "terminals")
@@ -47,6 +48,8 @@ def load(path: Path, task: TaskName | None = None) -> Dataset:
     extra = columns(task) if task and task.oracle else ()
     if not path.exists():
         raise DataError(f"{path} does not exist.")
+    if is_images(path):
+        raise DataError(f"{path}: observations are images, which nothing here learns from yet; mvl data check reports on them.")
     try:
         check_archive(path)
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
