@@ -15,7 +15,7 @@ from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device, sample
 from mvl.data.mapped import Mapped
 from mvl.data.sources import npz
-from mvl.data.sources.unpacked import headers, unpack
+from mvl.data.sources.unpacked import unpack
 from mvl.errors import DataError
 from mvl.learn.learner import Learner
 from mvl.learn.loop import ahead, drawn_batches
@@ -113,9 +113,14 @@ def test_doubles_are_kept_as_floats_and_checked_piece_by_piece(tmp_path, monkeyp
 
 
 def test_what_cannot_be_mapped_is_refused(tmp_path):
-    np.savez(tmp_path / "o.npz", observations=np.array([{}], object), actions=np.zeros((2, 1)), terminals=np.ones(2))
-    with pytest.raises(DataError, match="o.npz: not a readable .npz file .an array of object cannot be mapped"):
-        headers(tmp_path / "o.npz")
+    plain = {"actions": np.zeros((2, 1)), "terminals": np.array([False, True])}
+    np.savez(tmp_path / "o.npz", observations=np.array([{}], object), **plain)
+    with pytest.raises(DataError, match="o.npz: observations is an array of object, which cannot be mapped"):
+        npz.load(tmp_path / "o.npz", mapped=True)
+    np.savez(tmp_path / "c.npz", observations=np.asfortranarray(np.arange(6.0).reshape(2, 3)), **plain)
+    with pytest.raises(DataError, match="c.npz: observations is an array of float64 by columns, which cannot be mapped"):
+        npz.load(tmp_path / "c.npz", mapped=True)
+    assert npz.load(tmp_path / "c.npz").observations[1].tolist() == [3, 4, 5]
     path = write_npz(tmp_path / "d.npz", walk())
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}

@@ -173,13 +173,17 @@ def check(argv: list[str]) -> None:
     options = parser.parse_all(argv)
 
     from mvl.data.card import card
+    from mvl.data.image_card import image_card
     from mvl.data.mapping import fits
     from mvl.data.names import TaskName
-    from mvl.data.sources import npz
+    from mvl.data.sources import images, npz
     from mvl.runs.devices import room
 
     given = Path(options.path)
     is_file = given.suffix == ".npz" or given.exists()
     path = given if is_file else npz.find(TaskName.parse(options.path), options.data)
+    if images.is_images(path):
+        print(image_card(images.load(path)))
+        return
     free = room()
-    print(card(npz.load(path, mapped=path.exists() and not fits(npz.bytes_of(path), free)), free))
+    print(card(npz.load(path, mapped=not fits(npz.bytes_of(path), free)), free))

@@ -15,7 +15,7 @@ def card(dataset: Dataset, room: int | None = None) -> str:
     head = [
         f"file          {dataset.source}",
         f"episodes      {len(lengths)}",
-        f"transitions   {lengths.sum()} ({_range(lengths)} per episode, median {int(np.median(lengths))})",
+        f"transitions   {lengths.sum()} ({span(lengths)} per episode, median {int(np.median(lengths))})",
         f"training      needs {memory(dataset.bytes, room)}",
         f"step length   median {dataset.statistics.step:.4g}, longest {np.linalg.norm(seen.steps, axis=1).max():.4g}",
     ]
@@ -32,7 +32,7 @@ def memory(needed: int, room: int | None) -> str:
     return f"{size}, more than half of the {room / 1e6:.0f} MB free: it will be read from disk while training"
 
 
-def _range(values: np.ndarray) -> str:
+def span(values: np.ndarray) -> str:
     low, high = int(values.min()), int(values.max())
     return f"{low}" if low == high else f"{low} to {high}"
 

@@ -43,7 +43,7 @@ class Dataset:
         _check_finite(actions, "actions", source)
         _check_range(actions, source)
         ends = np.flatnonzero(terminals)
-        _check_episodes(ends, len(terminals), source)
+        check_episodes(ends, len(terminals), source)
         if oracle is not None:
             oracle = _numbers(oracle, "oracle", source)
             if len(oracle) != len(terminals):
@@ -197,7 +197,7 @@ def _check_range(actions: np.ndarray, source: str) -> None:
             )
 
 
-def _check_episodes(ends: np.ndarray, rows: int, source: str) -> None:
+def check_episodes(ends: np.ndarray, rows: int, source: str) -> None:
     if not len(ends) or ends[-1] != rows - 1:
         raise DataError(f"{source}: the last row does not end an episode; the file may be cut short, or terminals wrong.")
     lengths = np.diff(np.concatenate([[-1], ends]))

@@ -15,8 +15,11 @@ FAMILIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cube": (("single", "double", "triple", "quadruple"), _PLAY),
     "scene": (("",), _PLAY),
     "puzzle": (("3x3", "4x4", "4x5", "4x6"), _PLAY),
+    "powderworld": (("easy", "medium", "hard"), ("play",)),
 }
 _ABSENT = {"antmaze-giant-explore-v0"}
+IMAGES = {"powderworld"}
+"""Families of images and discrete actions. Their goals are whole images: they have no oracle."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class TaskName:
 
 
 def task_names() -> dict[str, TaskName]:
-    """Every state-based task of OGBench by name."""
+    """Every task by name: those of OGBench with vectors as observations, and Powderworld."""
     tasks = [
         TaskName(family, variant, kind, oracle)
         for oracle in (False, True)
@@ -57,4 +60,5 @@ def task_names() -> dict[str, TaskName]:
         for variant in variants
         for kind in kinds
     ]
-    return {str(task): task for task in tasks if str(task.data) not in _ABSENT}
+    told = [task for task in tasks if not (task.oracle and task.family in IMAGES)]
+    return {str(task): task for task in told if str(task.data) not in _ABSENT}

@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from mvl.data.names import TaskName
+from mvl.data.names import IMAGES, TaskName
+from mvl.errors import UsageError
 from mvl.types import Stream
 
 # Goals the policy is trained on, by how the data was collected (OGBench; the paper's table 5 lists only the first).
@@ -65,6 +66,8 @@ def _find(table: dict[str, Any], task: TaskName) -> Any:
 
 def part_settings(task: TaskName, value: str) -> dict[str, dict[str, Any]]:
     """Settings of single parts for a task, by the part's name; a policy gradient's depend on the value it climbs."""
+    if task.family in IMAGES:
+        raise UsageError(f"{task} has images and discrete actions, which no recipe learns from yet; choose another task.")
     size = 64 if task.family == "pointmaze" else 256
     wide_bottleneck = task.family == "pointmaze" or (task.family, task.variant) == ("antmaze", "large")
     transitive = _find(TRANSITIVE, task)

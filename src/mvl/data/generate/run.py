@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mvl.data.files import atomic
-from mvl.data.generate import antmaze, manipulation, pointmaze
+from mvl.data.generate import antmaze, manipulation, pointmaze, powderworld
 from mvl.data.names import TaskName, task_names
 from mvl.errors import MvlError, UsageError
 
@@ -27,6 +27,7 @@ MAKERS: dict[str, Any] = {
     "cube": manipulation,
     "scene": manipulation,
     "puzzle": manipulation,
+    "powderworld": powderworld,
 }
 
 

@@ -58,6 +58,8 @@ def load(path: Path, task: TaskName | None = None, mapped: bool = False) -> Data
     missing = [field for field in (*FIELDS, *extra) if field not in held]
     if missing:
         raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(held) or 'nothing'}.")
+    if len(held["observations"].shape) == 4:
+        raise DataError(f"{path}: observations are images, which nothing here learns from yet; mvl data check reports on them.")
     wanted = (*FIELDS, *extra, *(field for field in OWN if field in held))
     arrays = unpack(path, wanted) if mapped else read(path, wanted)
     own = {field: arrays.get(field) for field in OWN}
@@ -76,7 +78,7 @@ def read(path: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray]:
 
 def bytes_of(path: Path) -> int:
     """What training on a file will hold on its device (`Dataset.bytes`), told from the file's headers alone."""
-    held = {field: shape for field, (shape, _) in headers(path).items()} if path.exists() else {}
+    held = {field: header.shape for field, header in headers(path).items()} if path.exists() else {}
     arrays = [held[field] for field in ("observations", "actions", "goals") if field in held]
     return sum(4 * math.prod(shape) for shape in arrays) + 4 * 4 * math.prod(held.get("terminals", (0,)))
 

@@ -4,7 +4,7 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -34,11 +34,13 @@ def _unpack(path: Path, field: str, target: Path) -> None:
     try:
         check_archive(path)
         with zipfile.ZipFile(path) as archive, archive.open(f"{field}.npy") as member:
-            shape, dtype = _header(member)
+            shape, by_columns, dtype = header(member)
+            if dtype.hasobject or (by_columns and len(shape) > 1):
+                raise DataError(f"{path}: {field} is an array of {dtype}{' by columns' * by_columns}, which cannot be mapped.")
             kept = np.dtype(np.float32) if dtype.kind == "f" else dtype
             with atomic(target) as partial, open(partial, "wb") as file:
-                header = {"descr": npy.dtype_to_descr(kept), "fortran_order": False, "shape": shape}
-                npy.write_array_header_1_0(file, header)
+                head = {"descr": npy.dtype_to_descr(kept), "fortran_order": False, "shape": shape}
+                npy.write_array_header_1_0(file, head)
                 written = 0
                 while block := member.read(CHUNK // dtype.itemsize * dtype.itemsize):
                     written += file.write(np.frombuffer(block, dtype).astype(kept).tobytes())
@@ -48,24 +50,28 @@ def _unpack(path: Path, field: str, target: Path) -> None:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
 
 
-def _header(member: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type of an array, before any of it is read; arrays of objects are refused."""
+class Header(NamedTuple):
+    """What is known of an array before any of it is read."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype
+
+
+def header(member: Any) -> Header:
     version = npy.read_magic(member)
-    shape, fortran, dtype = npy.read_array_header_1_0(member) if version == (1, 0) else npy.read_array_header_2_0(member)
-    if dtype.hasobject or (fortran and len(shape) > 1):
-        raise ValueError(f"an array of {dtype}{' in Fortran order' if fortran else ''} cannot be mapped")
-    return shape, dtype
+    return Header(*(npy.read_array_header_1_0(member) if version == (1, 0) else npy.read_array_header_2_0(member)))
 
 
-def headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """Shape and type of every array of an `.npz` file."""
+def headers(path: Path) -> dict[str, Header]:
+    """Of every array of an `.npz` file."""
     try:
         check_archive(path)
         with zipfile.ZipFile(path) as archive:
             found = {}
             for name in archive.namelist():
                 with archive.open(name) as member:
-                    found[name.removesuffix(".npy")] = _header(member)
+                    found[name.removesuffix(".npy")] = header(member)
             return found
     except UNREADABLE as error:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None

@@ -1,0 +1,75 @@
+"""Powderworld's files: OGBench's layout with images as observations and one whole number as an action."""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from mvl.data.dataset import check_episodes
+from mvl.data.sources.archive import UNREADABLE, check_archive
+from mvl.data.sources.unpacked import header
+from mvl.errors import DataError
+
+CHUNK = 1000
+"""Images read at a time."""
+
+
+class Images(NamedTuple):
+    """A file of images, which are left in it: unpacked they may be far larger than memory."""
+
+    path: Path
+    shape: tuple[int, ...]  # (rows, height, width, channels)
+    actions: np.ndarray  # (rows,) whole numbers
+    ends: np.ndarray  # (episodes,) index of each episode's last row
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """The images in their order, some at a time, (images, height, width, channels) uint8."""
+        with zipfile.ZipFile(self.path) as archive, archive.open("observations.npy") as member:
+            header(member)
+            size = int(np.prod(self.shape[1:]))
+            try:
+                while raw := member.read(CHUNK * size):
+                    yield np.frombuffer(raw, np.uint8).reshape(-1, *self.shape[1:])
+            except UNREADABLE as error:
+                raise _unreadable(self.path, error) from None
+
+
+def is_images(path: Path) -> bool:
+    """Whether observations are images, told by the head of the file."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("observations.npy") as member:
+            return len(header(member).shape) == 4
+    except (*UNREADABLE, KeyError):  # whoever reads on says what is wrong
+        return False
+
+
+def load(path: Path) -> Images:
+    """One file, checked."""
+    try:
+        check_archive(path)
+        with zipfile.ZipFile(path) as archive, archive.open("observations.npy") as member:
+            shape, by_columns, kind = header(member)
+            held = archive.getinfo(member.name).file_size - member.tell()
+        with np.load(path, allow_pickle=False) as file:
+            missing = [field for field in ("actions", "terminals") if field not in file]
+            if missing:
+                raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(file.files)}.")
+            actions, terminals = file["actions"], file["terminals"]
+    except UNREADABLE as error:
+        raise _unreadable(path, error) from None
+    if kind != np.uint8 or by_columns or held != np.prod(shape, dtype=object):
+        raise DataError(f"{path}: images are bytes, row by row; these are {held} bytes of type {kind} in shape {shape}.")
+    if actions.ndim != 1 or actions.dtype.kind not in "iu" or actions.min(initial=0) < 0:
+        raise DataError(f"{path}: actions to images are one whole number per row; these have shape {actions.shape}.")
+    if not shape[0] == len(actions) == len(terminals):
+        rows = f"{shape[0]}, {len(actions)} and {len(terminals)}"
+        raise DataError(f"{path}: observations, actions and terminals have {rows} rows; they must be equally long.")
+    ends = np.flatnonzero(terminals)
+    check_episodes(ends, len(terminals), str(path))
+    return Images(path, shape, actions, ends)
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path}: not a readable .npz file ({error}); make or download it again.")
