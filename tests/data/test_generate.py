@@ -35,6 +35,9 @@ def test_files_load_in_ogbench_and_do_not_depend_on_the_workers(tmp_path):
     assert train["observations"].shape == (4000, 2)
     assert validation["observations"].shape == (1000, 2)
     with np.load(made[0][0]) as file:
+        again = tmp_path / "again.npz"
+        np.savez_compressed(again, **{key: file[key] for key in file.files})
+        assert again.read_bytes() == made[0][0].read_bytes()  # as NumPy writes it, compressed and undated
         assert set(file.files) == {"observations", "actions", "terminals", "qpos", "qvel"}
         assert file["observations"].dtype == np.float32
         assert file["terminals"].dtype == bool

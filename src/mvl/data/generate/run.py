@@ -99,7 +99,7 @@ def join(episodes: list[Path], path: Path) -> None:
         rows = sum(_rows(episode) for episode in episodes)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for key, (dtype, shape) in kinds.items():
-            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (rows, *shape)}
                 np.lib.format.write_array_header_1_0(member, header)
                 for episode in episodes:
