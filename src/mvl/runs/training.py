@@ -14,6 +14,7 @@ from mvl.data.goals import on_device
 from mvl.data.names import TaskName
 from mvl.data.sources import npz
 from mvl.errors import DataError, MvlError, UsageError, unknown
+from mvl.evaluation.environments import slot_class
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
@@ -40,11 +41,13 @@ def train(
 ) -> Path:
     """Train a recipe and return the run's folder.
 
-    `task` is an OGBench task, the path of an .npz file, or a Dataset. `changes` replaces parts of the recipe
+    `task` is a task of OGBench, a kitchen, the path of an .npz file, or a Dataset. `changes` replaces parts of the recipe
     (`regularizer=mvl.Mollified(weight=10)`) and settings of the schedule and the learning (`steps`, `batch_size`, ...).
     """
     name = None if isinstance(task, Dataset) or is_file(task) else TaskName.parse(str(task))
     made, schedule = _planned(recipe, preset, name, changes)
+    if name:
+        slot_class(str(name))  # complains now if its environment is not installed
     path = _data_path(task, name, data)
     train_data, validation = _load(task, path, held_out, name)
     _check_fits(made, train_data, validation)
