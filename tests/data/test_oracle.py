@@ -123,12 +123,12 @@ def test_oracle_goals_change_what_is_told_and_nothing_else(tmp_path):
 
 def test_names_round_trip():
     tasks = task_names()
-    plain = [task for task in tasks.values() if not task.oracle and task.family != "powderworld"]
+    plain = [task for task in tasks.values() if not task.oracle and task.family not in ("kitchen", "powderworld")]
     assert sum(task.oracle for task in tasks.values()) == len(plain) > 0
     for name, task in tasks.items():
         assert str(task) == name
         assert TaskName.parse(name) == task
-        assert TaskName.parse(name.removesuffix("-v0")) == task
+        assert TaskName.parse(name[: -len("-v0")]) == task
         assert ("oraclerep" in name) == task.oracle
 
 

@@ -59,11 +59,11 @@ def test_an_idle_policy_fails_after_the_episode_limit():
 
 
 def test_starts_are_the_five_tasks_with_their_own_seeds():
-    plan = starts(3, (0, 7))
+    plan = starts(5, 3, (0, 7))
     assert [start.task for start in plan] == [task for task in range(1, 6) for _ in range(3)]
     assert len({start.seed for start in plan}) == 15
-    assert plan == starts(3, (0, 7))
-    assert plan != starts(3, (0, 8))
+    assert plan == starts(5, 3, (0, 7))
+    assert plan != starts(5, 3, (0, 8))
 
 
 def test_random_transitions_do_not_depend_on_the_company():

@@ -32,6 +32,7 @@ def test_the_paper_preset_has_the_paper_s_numbers():
         ("humanoidmaze-medium-navigate-v0", 0.995, (0.0, 1.0, 0.0)),
         ("antmaze-medium-explore-v0", 0.99, (0.0, 0.0, 1.0)),
         ("cube-single-play-v0", 0.99, (0.0, 1.0, 0.0)),
+        ("kitchen-partial-v2", 0.99, (0.0, 1.0, 0.0)),
     ],
 )
 def test_settings_per_task(task, discount, actor):
@@ -140,6 +141,9 @@ def test_plug_ins_are_found(monkeypatch):
         ("puzzle-4x4-play-v0", "qrl", {"alpha": 0.3}),
         ("puzzle-3x3-play-oraclerep-v0", "tdp", {"alpha": 2.0}),
         ("scene-play-v0", "gcivl", {"alpha": 10.0}),
+        ("kitchen-partial-v2", "gcivl", {"alpha": 10.0}),
+        ("kitchen-mixed-v2", "crl", {"alpha": 3.0}),
+        ("kitchen-complete-v2", "hiql", {"subgoal_steps": 10}),
     ],
 )
 def test_published_settings_come_with_the_task(task, recipe, settings):
@@ -156,6 +160,12 @@ def test_published_settings_of_values():
         for task in ("humanoidmaze-medium-navigate-v0", "humanoidmaze-large-navigate-v0", "puzzle-4x4-play-v0")
     ]
     assert powers == [0.0, 0.1, 2.0]
+
+
+def test_a_kitchen_has_the_paper_s_sizes_of_manipulation():
+    vib, dual = (named_recipe(name, "paper", TaskName.parse("kitchen-partial-v2"))[0].representation for name in ("vib", "dual"))
+    assert (vib.size, vib.beta) == (256, 0.001)
+    assert (dual.size, dual.expectile) == (256, 0.7)
 
 
 def test_imitation_never_aims_at_goals_that_were_not_reached():

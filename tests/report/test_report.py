@@ -41,6 +41,8 @@ def test_success_table():
         ["seed", "4", "0.00", "0.50", "0.250"],
         ["mean", "0.50", "0.50", "0.500"],
     ]
+    named = success_table({0: {"tasks": [1.0, 0.5], "overall": 0.75}}, ("kettle", "slide cabinet"))
+    assert named.splitlines() == ["          kettle  slide cabinet   overall", "seed 0      1.00           0.50     0.750"]
 
 
 def test_a_trained_maze_run_is_evaluated_and_drawn(tmp_path):

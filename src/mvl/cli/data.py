@@ -43,7 +43,7 @@ def list_(argv: list[str]) -> None:
     for name, task in task_names().items():
         if task.oracle:  # reads the same files
             continue
-        origin = "generate or download" if task.family in MAKERS else "download"
+        origin = "generate or download" if task.family in MAKERS else "download (Minari)" if task.subtasks else "download"
         found = [place for place in folders(options.data) if (place / f"{name}.npz").exists()]
         files = [found[0] / f"{name}{part}.npz" for part in ("", "-val")] if found else []
         held = f"cached {sum(file.stat().st_size for file in files if file.exists()) / 1e6:>9.1f} MB" if found else ""
@@ -53,20 +53,28 @@ def list_(argv: list[str]) -> None:
 def pull(argv: list[str]) -> None:
     parser = Parser(prog="mvl data pull", description="Fetch a task's published files; goes on where an earlier try stopped.")
     parser.add_argument("task", metavar="TASK", help="for example antmaze-medium-navigate-v0")
-    parser.add_argument("--data", type=Path, help="folder to write to (default: the ogbench package's own)")
+    parser.add_argument(
+        "--data", type=Path, help="folder to write to (default: the ogbench package's own; kitchens: as generate)"
+    )
     parser.add_argument("--source", action="append", metavar="URL", help="look here first; may be given several times")
     options = parser.parse_all(argv)
 
     from mvl.data.download import pull as fetch
     from mvl.data.download import sources
+    from mvl.data.kitchen import pull as fetch_by_minari
     from mvl.data.names import TaskName
-    from mvl.data.sources.npz import folders
+    from mvl.data.sources.npz import default_folder, folders
     from mvl.runs.display import counting
 
     task = TaskName.parse(options.task)
-    with ExitStack() as bars:
-        report = lambda name: bars.enter_context(counting(f"fetching {name}"))
-        paths = fetch(task, options.data or folders()[0], sources(options.source), report)
+    if task.subtasks:
+        if options.source:
+            raise UsageError(f"{task} comes through Minari; leave --source out, and name another remote in $MINARI_REMOTE.")
+        paths = fetch_by_minari(task, options.data or default_folder())
+    else:
+        with ExitStack() as bars:
+            report = lambda name: bars.enter_context(counting(f"fetching {name}"))
+            paths = fetch(task, options.data or folders()[0], sources(options.source), report)
     print("\n".join(f"{path} ({path.stat().st_size / 1e6:.1f} MB)" for path in paths))
 
 

@@ -8,7 +8,7 @@ from mvl.cli.parser import Parser
 def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl eval", description="Play a run's last checkpoint in its environment.")
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
-    parser.add_argument("--episodes", type=int, default=50, help="episodes per task")
+    parser.add_argument("--episodes", type=int, default=50, help="episodes per task (in a kitchen: in all)")
     parser.add_argument("--temperature", type=float, help="randomness of the policy (default: as in training)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the episodes")
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")
@@ -29,4 +29,4 @@ def run(argv: list[str]) -> None:
         workers=options.workers,
     )
     found = rows(played, description.seeds, int(state.step[0]))
-    print(json.dumps(found) if options.json else success_table({row["seed"]: row for row in found}))
+    print(json.dumps(found) if options.json else success_table({row["seed"]: row for row in found}, description.subtasks))

@@ -1,5 +1,6 @@
 """A user's own data: episodes of any known format, checked, and written in the layout everything else reads."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -61,7 +62,14 @@ def import_data(
         if path.exists() and not overwrite:
             raise MvlError(f"{path} exists already; give --overwrite to replace it.")
     chosen = fields or DEFAULTS.get(kind, PLAIN)
-    episodes = list(checked(KINDS[kind].episodes(source, chosen), chosen))
+    return write_pair(checked(KINDS[kind].episodes(source, chosen), chosen), source, paths, held_out, rescale)
+
+
+def write_pair(
+    found: Iterable[Checked], source: Path, paths: tuple[Path, Path], held_out: float = 0.1, rescale: bool = False
+) -> Imported:
+    """Episodes into a training and a validation file, which are replaced if they exist."""
+    episodes = list(found)
     count = max(1, round(held_out * len(episodes)))
     if not 0 < held_out < 1 or count >= len(episodes):
         raise UsageError(f"{source}: holding out {held_out} of {len(episodes)} episodes leaves one side empty.")

@@ -7,11 +7,14 @@ import sys
 import tempfile
 import traceback
 from multiprocessing.connection import Connection, Pipe
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mvl.errors import MvlError
+
+if TYPE_CHECKING:
+    from mvl.evaluation.kitchen import Kitchen
 
 
 class Start(NamedTuple):
@@ -22,7 +25,12 @@ class Start(NamedTuple):
 
 
 class Slot:
-    """One environment; an episode in it depends on its start and the actions alone."""
+    """One environment of OGBench; an episode in it depends on its start and the actions alone."""
+
+    tasks = 5
+    """Every OGBench environment has five fixed tasks, and an episode is about one of them."""
+    at_once = 512
+    """Episodes beyond this many at once are played in a later round."""
 
     def __init__(self, dataset_name: str) -> None:
         import ogbench
@@ -30,7 +38,7 @@ class Slot:
         self.env: Any = ogbench.make_env_and_datasets(dataset_name, env_only=True)
 
     def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
-        self.seed, self.steps, self.done, self.success = start.seed, 0, False, False
+        self.seed, self.steps, self.done, self.success = start.seed, 0, False, [False]
         np.random.seed(self.seed)  # OGBench draws from the global generator
         self.env.action_space.seed(self.seed)
         observation, info = self.env.reset(seed=self.seed, options={"task_id": start.task})
@@ -44,8 +52,18 @@ class Slot:
         self.steps += 1
         np.random.seed((self.seed + self.steps) % 2**32)
         self.observation, _, terminated, truncated, info = self.env.step(action)
-        self.done, self.success = bool(terminated or truncated), bool(info["success"])
+        self.done, self.success = bool(terminated or truncated), [bool(info["success"])]
         return self.observation
+
+
+def slot_class(dataset_name: str) -> "type[Slot] | type[Kitchen]":
+    """What plays a task; complains if that is not installed."""
+    if not dataset_name.startswith("kitchen-"):
+        return Slot
+    from mvl.evaluation.kitchen import Kitchen, check_installed
+
+    check_installed()
+    return Kitchen
 
 
 def serve(handle: int, dataset_name: str, scratch: str) -> None:
@@ -53,12 +71,13 @@ def serve(handle: int, dataset_name: str, scratch: str) -> None:
     pipe = Connection(handle)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     tempfile.tempdir = scratch
-    slots: list[Slot] = []
+    slots: list[Slot | Kitchen] = []
+    made = slot_class(dataset_name)
     try:
         while True:
             request, payload = pipe.recv()
             if request == "reset":
-                slots += [Slot(dataset_name) for _ in range(len(payload) - len(slots))]
+                slots += [made(dataset_name) for _ in range(len(payload) - len(slots))]
                 active = slots[: len(payload)]
                 pipe.send([slot.reset(start) for slot, start in zip(active, payload, strict=True)])
             else:
@@ -74,6 +93,8 @@ class Environments:
     """Environments of one task, shared out over processes. What happens in them does not depend on how many."""
 
     def __init__(self, dataset_name: str, workers: int) -> None:
+        kind = slot_class(dataset_name)
+        self.tasks, self.at_once = kind.tasks, kind.at_once
         self.scratch = tempfile.mkdtemp(prefix="mvl-")  # environments leave model files behind
         self.pipes: list[Connection] = []
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -93,7 +114,7 @@ class Environments:
         return np.array([pair[0] for pair in pairs], np.float32), np.array([pair[1] for pair in pairs], np.float32)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Observations, whether each episode is over, and whether its last step was a success."""
+        """Observations, whether each episode is over, and what it has reached by now, (episodes, 1 or subtasks)."""
         answers = self._ask("step", [actions[a:b] for a, b in zip(self.cuts, self.cuts[1:], strict=False)])
         observations, done, success = zip(*[answer for answer in answers if len(answer[1])], strict=True)
         return np.concatenate(observations).astype(np.float32), np.concatenate(done), np.concatenate(success)

@@ -10,16 +10,12 @@ from mvl.evaluation.environments import Environments, Start
 Act = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 """Observations (seeds, episodes, d), goals (seeds, episodes, k), episode numbers, time -> actions (seeds, episodes, a)."""
 
-TASKS = 5
-"""Every OGBench environment has five fixed tasks."""
-MOST_ENVIRONMENTS = 512
-"""Episodes beyond this many at once are played in a later round."""
-
 
 class Played(NamedTuple):
     """Episodes of one evaluation."""
 
-    success: np.ndarray  # (seeds, tasks, episodes) bool: of the last step
+    success: np.ndarray  # (seeds, tasks, episodes) bool: as the last step left it
+    """In a kitchen the tasks are its subtasks, all of the same episodes; `lengths` and `goals` have one task there."""
     lengths: np.ndarray  # (seeds, tasks, episodes) steps
     paths: list[np.ndarray]
     """Observations of each episode (length + 1, d), in the order seeds, tasks, episodes; empty unless recorded."""
@@ -34,24 +30,25 @@ class Played(NamedTuple):
         return self.per_task.mean(axis=1)  # (seeds,)
 
 
-def starts(episodes: int, seed: tuple[int, ...]) -> list[Start]:
+def starts(tasks: int, episodes: int, seed: tuple[int, ...]) -> list[Start]:
     """The episodes of an evaluation, tasks in order; every one has its own seed."""
-    state = np.random.SeedSequence(seed).generate_state(TASKS * episodes)
+    state = np.random.SeedSequence(seed).generate_state(tasks * episodes)
     return [Start(1 + index // episodes, int(value)) for index, value in enumerate(state)]
 
 
 def play(act: Act, environments: Environments, seeds: int, episodes: int, seed: tuple[int, ...], record: bool = False) -> Played:
     """All tasks, `episodes` each, for every seed's policy; the same starts for all seeds."""
-    plan = starts(episodes, seed)
-    size = max(1, MOST_ENVIRONMENTS // seeds)
+    plan = starts(environments.tasks, episodes, seed)
+    size = max(1, environments.at_once // seeds)
     rounds = [
         _play_round(act, environments, seeds, np.arange(first, min(first + size, len(plan))), plan, record)
         for first in range(0, len(plan), size)
     ]
-    shape = (seeds, TASKS, episodes)
+    shape = (seeds, environments.tasks, episodes)
     success, lengths, goals = (np.concatenate([r[i] for r in rounds], axis=1) for i in range(3))
     paths = [path for s in range(seeds) for r in rounds for path in r[3][s]] if record else []
-    return Played(success.reshape(shape), lengths.reshape(shape), paths, goals.reshape(*shape, -1))
+    scored = np.moveaxis(success.reshape(*shape, -1), 3, 2).reshape(seeds, -1, episodes)
+    return Played(scored, lengths.reshape(shape), paths, goals.reshape(*shape, -1))
 
 
 def _play_round(
@@ -60,7 +57,8 @@ def _play_round(
     """The episodes of these numbers, to their ends."""
     flat = environments.reset([plan[number] for number in numbers] * seeds)
     observations, goals = (array.reshape(seeds, len(numbers), -1) for array in flat)
-    done = success = np.zeros((seeds, len(numbers)), bool)
+    done = np.zeros((seeds, len(numbers)), bool)
+    success = done[..., None]
     lengths = np.zeros((seeds, len(numbers)), int)
     history = [observations]
     while not done.all():
@@ -68,7 +66,7 @@ def _play_round(
         lengths += ~done
         flat_observations, flat_done, flat_success = environments.step(actions.reshape(seeds * len(numbers), -1))
         observations = flat_observations.reshape(observations.shape)
-        done, success = flat_done.reshape(done.shape), flat_success.reshape(done.shape)
+        done, success = flat_done.reshape(done.shape), flat_success.reshape(*done.shape, -1)
         history.append(observations)
     paths = _paths(np.stack(history), lengths) if record else []
     return success, lengths, goals, paths

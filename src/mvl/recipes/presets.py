@@ -19,7 +19,7 @@ class Schedule:
     eval_every: int = 100_000
     """Steps between evaluations."""
     eval_episodes: int = 50
-    """Episodes for each of the five tasks."""
+    """Episodes for each of the five tasks; in a kitchen, where each is scored by every subtask, in all."""
     eval_temperature: float = 0.0
     """Randomness of the policy when evaluated; 0 takes the mean action."""
     log_every: int = 5_000

@@ -12,11 +12,12 @@ ACTOR_GOALS = {
     "navigate": _FUTURE,
     "play": _FUTURE,
     "noisy": _FUTURE,
+    "": _FUTURE,  # a kitchen's demonstrations
     "stitch": Stream(current=0.0, trajectory=0.5, random=0.5, geometric=False),
     "explore": Stream(current=0.0, trajectory=0.0, random=1.0, geometric=False),
 }
 
-MANIPULATION = {"cube", "scene", "puzzle"}
+MANIPULATION = {"cube", "scene", "puzzle", "kitchen"}
 
 
 class Alphas(NamedTuple):
@@ -36,6 +37,7 @@ ALPHAS = {
     "antsoccer": Alphas(0.1, 0.3, 0.003),
     "play": Alphas(1.0, 3.0, 0.3),
     "noisy": Alphas(0.03, 0.1, 0.03),
+    "kitchen": Alphas(1.0, 3.0, 0.3),  # published for the contrastive value alone; it is that of play data, so are the others
 }
 
 
@@ -44,7 +46,7 @@ class Transitive(NamedTuple):
     alpha: float
 
 
-# TRL's; sizes it gives none for take the nearest one's. The reconstructions take the same coefficient.
+# TRL's; sizes it gives none for take the nearest one's, the kitchen the scene's. The reconstructions take the same coefficient.
 TRANSITIVE = {
     "pointmaze": Transitive(0.7, 10.0),
     "antmaze": Transitive(0.0, 0.7),
@@ -56,6 +58,7 @@ TRANSITIVE = {
     "scene": Transitive(1.0, 1.0),
     "puzzle-3x3": Transitive(0.5, 2.0),
     "puzzle": Transitive(2.0, 2.0),
+    "kitchen": Transitive(1.0, 1.0),
 }
 
 

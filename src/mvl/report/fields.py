@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from mvl.data.files import atomic
 from mvl.data.generate.run import scratch_folder
 from mvl.errors import UsageError
-from mvl.evaluation.rollout import TASKS, Played
+from mvl.evaluation.rollout import Played
 from mvl.learn.learner import Learner, Parameters
 from mvl.runs.evaluation import evaluate, restore
 
@@ -43,6 +43,8 @@ class Maze(NamedTuple):
 
 def maze_of(task: str) -> Maze | None:
     """The maze of a task, or nothing when it has none."""
+    if task.startswith("kitchen-"):
+        return None
     import ogbench
 
     with scratch_folder() as scratch:
@@ -75,8 +77,9 @@ def picture(run: Path | str, to: Path, episodes: int = 4) -> Played:
         raise UsageError(f"{description.task} has no maze to draw.")
     played = evaluate(run, episodes=episodes, record=True)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
-    figure = Figure(figsize=(3.1 * TASKS, 3.6), layout="constrained")
-    axes = figure.subplots(1, TASKS)
+    tasks = played.success.shape[1]
+    figure = Figure(figsize=(3.1 * tasks, 3.6), layout="constrained")
+    axes = figure.subplots(1, tasks, squeeze=False)[0]
     for task, ax in enumerate(axes):
         paths = played.paths[task * episodes : (task + 1) * episodes]
         if learner.recipe.has_surface:  # who only imitates has paths to show, but no value

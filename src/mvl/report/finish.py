@@ -16,7 +16,10 @@ def finish(path: Path) -> str:
     if description.simulated:
         result = reported(metrics.read(folder.evaluations_file))
         steps = next(iter(result.values()))["steps"]
-        lines += [f"success, mean of the evaluations at steps {', '.join(map(str, steps))}", success_table(result)]
+        lines += [
+            f"success, mean of the evaluations at steps {', '.join(map(str, steps))}",
+            success_table(result, description.subtasks),
+        ]
         if maze_of(description.task) is not None:
             picture(path, folder.path / "value.png")
             lines.append(f"value surface and rollouts: {folder.path / 'value.png'}")

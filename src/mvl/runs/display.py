@@ -18,10 +18,10 @@ SHOWN = ("value/loss", "policy/loss", "regularizer/loss", "regularizer/active", 
 class TrainingDisplay:
     """Progress, time left, speed, losses and the last success rates of a training run."""
 
-    def __init__(self, title: str, steps: int, start: int, seeds: list[int]) -> None:
+    def __init__(self, title: str, steps: int, start: int, seeds: list[int], subtasks: tuple[str, ...] = ()) -> None:
         self.console = Console(file=sys.stderr)
         self.live = self.console.is_terminal
-        self.steps, self.start, self.seeds = steps, start, seeds
+        self.steps, self.start, self.seeds, self.subtasks = steps, start, seeds, subtasks
         self.metrics: list[dict[str, Any]] = []
         self.evaluations: list[dict[str, Any]] = []
         self.speed = 0.0
@@ -69,8 +69,13 @@ class TrainingDisplay:
             self._live.update(self._panel())
         else:
             for row in rows:
-                tasks = " ".join(f"{value:.2f}" for value in row["tasks"])
-                self.say(f"  step {row['step']}, seed {row['seed']}: success {row['overall']:.3f} (tasks {tasks})")
+                self.say(f"  step {row['step']}, seed {row['seed']}: success {row['overall']:.3f} ({self._tasks(row)})")
+
+    def _tasks(self, row: dict[str, Any]) -> str:
+        numbers = [f"{value:.2f}" for value in row["tasks"]]
+        if not self.subtasks:
+            return f"tasks {' '.join(numbers)}"
+        return ", ".join(f"{name} {number}" for name, number in zip(self.subtasks, numbers, strict=True))
 
     def _panel(self) -> Group:
         table = Table(box=None, pad_edge=False)
@@ -83,7 +88,8 @@ class TrainingDisplay:
         if self.evaluations:
             table.add_row(f"success at {self.evaluations[0]['step']}", *[f"{r['overall']:.3f}" for r in self.evaluations])
             for task in range(len(self.evaluations[0]["tasks"])):
-                table.add_row(f"  task {task + 1}", *[f"{row['tasks'][task]:.2f}" for row in self.evaluations])
+                name = self.subtasks[task] if self.subtasks else f"task {task + 1}"
+                table.add_row(f"  {name}", *[f"{row['tasks'][task]:.2f}" for row in self.evaluations])
         status = f"{self.speed:.0f} steps/s  {self.note}"
         return Group(self.progress, Text(status, style="dim"), table)
 

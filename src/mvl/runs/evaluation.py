@@ -96,7 +96,7 @@ def evaluate(
     workers: int | None = None,
     record: bool = False,
 ) -> Played:
-    """Play `episodes` of each of the five tasks with a run's last checkpoint, all its seeds."""
+    """Play `episodes` of each of the five tasks, or in a kitchen that many, with a run's last checkpoint, all its seeds."""
     description, learner, state = restore(run)
     if not description.simulated:
         raise UsageError(f"{run} was trained on {description.task}, which has no environment to play in.")

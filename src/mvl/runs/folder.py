@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from mvl.data.files import atomic
+from mvl.data.names import TaskName
 from mvl.errors import MvlError
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Recipe
 from mvl.types import Shapes
 
 FORMAT = 1
-PACKAGES = ("mollified-value-learning", "jax", "jaxlib", "optax", "numpy", "ogbench", "mujoco", "gymnasium")
+PACKAGES = ("mollified-value-learning", "jax", "jaxlib", "optax", "numpy", "ogbench", "mujoco", "gymnasium", "gymnasium-robotics")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Description:
     """What a run is; with the dataset it fixes every number the run produces."""
 
     task: str
-    """An OGBench task, or the path of a data file."""
+    """A task of OGBench, a kitchen, or the path of a data file."""
     simulated: bool
     """Whether the task has an environment to be evaluated in."""
     recipe_name: str
@@ -39,6 +40,11 @@ class Description:
     shapes: Shapes
     data: dict[str, Any]
     """Path, SHA-256, the share of episodes held out (none: a file of its own), and the actions that -1 and 1 stand for."""
+
+    @property
+    def subtasks(self) -> tuple[str, ...]:
+        """What the successes of an evaluation are called, if they have names."""
+        return TaskName.parse(self.task).subtasks if self.simulated else ()
 
     def to_json(self) -> dict[str, Any]:
         return {

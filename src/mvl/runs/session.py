@@ -77,7 +77,7 @@ class Session:
         first = initial_state(self.learner, self.seeds) if state is None else state
         start = int(first.step[0])
         title = f"{self.description.task} {self.description.recipe_name}"
-        self.display = TrainingDisplay(title, schedule.steps, start, self.seeds)
+        self.display = TrainingDisplay(title, schedule.steps, start, self.seeds, self.description.subtasks)
         with catching_interrupts(self.display.say) as interrupted, self.display.running():
             self.display.advance(start, 0.0, "compiling")
             began, busy, counted = time.monotonic(), 0.0, 0

@@ -16,6 +16,7 @@ from mvl.data.mapping import fits
 from mvl.data.names import TaskName
 from mvl.data.sources import npz
 from mvl.errors import DataError, MvlError, UsageError, unknown
+from mvl.evaluation.environments import slot_class
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
@@ -44,12 +45,14 @@ def train(
 ) -> Path:
     """Train a recipe and return the run's folder.
 
-    `task` is an OGBench task, the path of an .npz file, or a Dataset. `changes` replaces parts of the recipe
+    `task` is a task of OGBench, a kitchen, the path of an .npz file, or a Dataset. `changes` replaces parts of the recipe
     (`regularizer=mvl.Mollified(weight=10)`) and settings of the schedule and the learning (`steps`, `batch_size`, ...).
     Data that is `mapped` stays on disk; unless said, if it does not fit in memory.
     """
     name = None if isinstance(task, Dataset) or is_file(task) else TaskName.parse(str(task))
     made, schedule = _planned(recipe, preset, name, changes)
+    if name:
+        slot_class(str(name))  # complains now if its environment is not installed
     path = _data_path(task, name, data)
     if mapped is None:
         mapped = path is not None and not fits(npz.bytes_of(path), room())

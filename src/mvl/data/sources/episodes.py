@@ -39,8 +39,8 @@ class Checked(NamedTuple):
     goals: np.ndarray | None  # (rows, g)
 
 
-def missing_package(what: str, package: str) -> MvlError:
-    return MvlError(f"reading {what} needs {package}; install it with: pip install 'mollified-value-learning[formats]'")
+def missing_package(what: str, package: str, extra: str = "formats") -> MvlError:
+    return MvlError(f"reading {what} needs {package}; install it with: pip install 'mollified-value-learning[{extra}]'")
 
 
 def checked(episodes: Iterable[Episode], fields: Fields) -> Iterator[Checked]:

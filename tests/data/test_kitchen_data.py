@@ -1,0 +1,96 @@
+"""The kitchen's data on its way from Minari's store to our files, recorded by Minari in the real environment."""
+
+import numpy as np
+import pytest
+
+from kitchen_demos import EPISODES, NAME, STEPS, needs_kitchen, record
+from mvl.cli import main
+from mvl.data.kitchen import positions
+from mvl.data.names import TaskName, task_names
+from mvl.data.sources.npz import load
+
+needs_kitchen()
+TASK = "kitchen-partial-v2"
+
+
+def test_names():
+    kitchens = [name for name in task_names() if name.startswith("kitchen")]
+    assert kitchens == ["kitchen-partial-v2", "kitchen-mixed-v2", "kitchen-complete-v2"]  # none has an oracle
+    assert TaskName.parse("kitchen-mixed") == TaskName.parse("kitchen-mixed-v2") == TaskName("kitchen", "mixed", "")
+    assert TaskName.parse("kitchen-partial").subtasks == ("microwave", "kettle", "light switch", "slide cabinet")
+    assert TaskName.parse("kitchen-complete").subtasks == TaskName.parse("kitchen-partial").subtasks
+    assert TaskName.parse("kitchen-mixed").subtasks == ("microwave", "kettle", "bottom burner", "light switch")
+    assert TaskName.parse("scene-play").subtasks == ()
+
+
+def test_positions_without_velocities():
+    assert positions(np.arange(59)).tolist() == [*range(9), *range(18, 39)]
+    assert positions(np.zeros((4, 59))).shape == (4, 30)
+
+
+def test_recorded_episodes_arrive_as_they_were(tmp_path, monkeypatch, capsys):
+    made = record(tmp_path / "minari", monkeypatch)
+    monkeypatch.setenv("MVL_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("minari.download_dataset", lambda name: pytest.fail("it is there already"))
+    assert main(["data", "pull", "kitchen-partial"]) == 0
+    assert str(tmp_path / "data" / f"{TASK}-val.npz") in capsys.readouterr().out
+    train, held = (load(tmp_path / "data" / f"{TASK}{part}.npz") for part in ("", "-val"))
+    assert (len(train.ends), len(held.ends)) == (EPISODES - 1, 1)
+    assert (train.observations.shape, train.actions.shape) == ((9 * (STEPS + 1), 30), (9 * (STEPS + 1), 9))
+    found = np.concatenate([train.observations, held.observations]).reshape(EPISODES, STEPS + 1, 30)
+    done = np.concatenate([train.actions, held.actions]).reshape(EPISODES, STEPS + 1, 9)
+    for index, (states, actions) in enumerate(made):
+        assert np.array_equal(found[index], np.hstack([states[:, :9], states[:, 18:39]]).astype(np.float32))
+        assert np.array_equal(done[index, :-1], actions.astype(np.float32))
+    assert main(["data", "list"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("kitchen")]
+    assert [row[1:3] for row in rows] == [["download", "(Minari)"]] * 3
+    assert "cached" in rows[0]
+    assert "cached" not in rows[1]
+    first = (tmp_path / "data" / f"{TASK}.npz").stat().st_mtime_ns
+    assert main(["data", "pull", TASK]) == 0  # at hand: kept
+    assert (tmp_path / "data" / f"{TASK}.npz").stat().st_mtime_ns == first
+
+
+def test_without_a_network_nothing_stays_and_the_message_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    place = tmp_path / "minari" / NAME
+
+    def breaks_off(name):
+        (place / "data").mkdir(parents=True)
+        raise ConnectionError("Name or service not known")
+
+    monkeypatch.setattr("minari.download_dataset", breaks_off)
+    assert main(["data", "pull", TASK, "--data", str(tmp_path / "data")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"mvl: {NAME} could not be fetched through Minari (Name or service not known)")
+    assert f"Minari store to {place}" in error
+    assert len(error.strip().splitlines()) == 1
+    assert not place.exists()
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        (["data", "generate", TASK], 2, "kitchen-partial-v2 cannot be generated; these can: pointmaze"),
+        (
+            ["data", "pull", TASK, "--source", "http://127.0.0.1:9"],
+            2,
+            "kitchen-partial-v2 comes through Minari; leave --source out",
+        ),
+        (["data", "check", TASK, "--data", "nowhere"], 1, "fetch it with: mvl data pull kitchen-partial-v2 --data nowhere"),
+        (["data", "check", "kitchen-partial-v0"], 2, "did you mean kitchen-partial-v2"),
+    ],
+)
+def test_commands_that_cannot_work_say_what_would(capsys, command, code, message):
+    assert main(command) == code
+    assert message in capsys.readouterr().err
+
+
+def test_another_environment_s_episodes_are_refused(tmp_path, monkeypatch, capsys):
+    record(tmp_path / "minari", monkeypatch)
+    monkeypatch.setattr("mvl.data.kitchen.OBSERVED", 60)
+    assert main(["data", "pull", TASK, "--data", str(tmp_path)]) == 1
+    assert f"{NAME}: observations have 59 numbers; a kitchen's have 60" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.npz"))
