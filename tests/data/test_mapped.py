@@ -79,7 +79,7 @@ def test_files_are_unpacked_once_and_anew_when_they_change(tmp_path):
     first, second = walk(seed=1), walk(seed=2)
     path = write_npz(tmp_path / "d.npz", first)
     mapped = npz.load(path, mapped=True)
-    assert mapping.mapping_of(mapped.observations) is not None
+    assert mapping.file_of(mapped.observations) is not None
     assert np.array_equal(mapped.observations, first.observations)
     assert np.array_equal(mapped.ends, first.ends)
     assert mapped.statistics == first.statistics
@@ -90,9 +90,27 @@ def test_files_are_unpacked_once_and_anew_when_they_change(tmp_path):
     write_npz(path, second)
     assert np.array_equal(npz.load(path, mapped=True).observations, second.observations)
     train, held = npz.load(path, mapped=True).split(0.4)
-    assert mapping.mapping_of(held.actions) is not None
-    mapping.release(train.observations)
-    assert np.array_equal(train.observations, second.split(0.4)[0].observations)  # released pages come back
+    assert mapping.file_of(held.actions) is not None
+    pieces = [part.copy() for _, part in mapping.chunks(train.observations)]
+    assert np.array_equal(np.concatenate(pieces), second.split(0.4)[0].observations)
+    assert np.array_equal(train.observations, second.split(0.4)[0].observations)  # what was let go comes back
+
+
+def test_rows_are_read_from_files_through_any_view(tmp_path):
+    data = npz.load(write_npz(tmp_path / "d.npz", walk()), mapped=True)
+    for array in (data.observations, data.observations[21:], data.split(0.5)[1].actions):
+        rows = np.random.default_rng(0).integers(len(array), size=(3, 11))
+        assert mapping.file_of(array) is not None
+        assert np.array_equal(mapping.take(array, rows), np.array(array)[rows])
+
+
+def test_what_is_asked_for_twice_is_read_once(monkeypatch, key):
+    asked = []
+    monkeypatch.setattr("mvl.data.mapped.take", lambda array, rows: asked.append(rows) or array[rows])
+    mapped = Mapped.of(walk())
+    drawn = sample(key, mapped.rows, 8, (Stream(), Stream(0.0, 1.0, 0.0)), Wants(), 0.9)
+    mapped.look_up(drawn)
+    assert len(asked) == 5  # states, next states, two kinds of goals; actions
 
 
 def test_doubles_are_kept_as_floats_and_checked_piece_by_piece(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mvl.data.mapping import chunks
+from mvl.data.mapping import chunks, take
 from mvl.errors import DataError, UsageError
 from mvl.types import Statistics
 
@@ -115,7 +115,7 @@ class Dataset:
         chosen = range(0, len(self.ends), every)
         rows = np.concatenate([np.arange(self.starts[i], self.ends[i] + 1) for i in chosen])
         ends = np.cumsum([self.ends[i] + 1 - self.starts[i] for i in chosen]) - 1
-        return Dataset(self.observations[rows], self.actions[rows], ends, self.source)
+        return Dataset(take(self.observations, rows), take(self.actions, rows), ends, self.source)
 
     @property
     def lengths(self) -> np.ndarray:

@@ -6,7 +6,7 @@ and `look_up` puts the rows themselves in their place, from arrays in memory or 
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ from jax import Array
 
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows
-from mvl.data.mapping import read_in_any_order, release
+from mvl.data.mapping import take
 from mvl.types import Batch
 
 
@@ -88,14 +88,20 @@ class Mapped(NamedTuple):
         )
         tables = {"observations": dataset.observations, "actions": dataset.actions}
         tables |= {} if dataset.oracle is None else {"oracle": dataset.oracle}
-        for table in tables.values():
-            read_in_any_order(table)
         return cls(rows, tables)
 
     def look_up(self, drawn: Batch) -> Batch:
-        """The batch with rows in place of their numbers; what was read of files is let go again."""
-        fill = lambda leaf: self.tables[leaf.table][np.asarray(leaf.rows)] if isinstance(leaf, Asked) else leaf
-        batch = jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, Asked))
-        for table in self.tables.values():
-            release(table)
-        return batch
+        """The batch with rows in place of their numbers; what is asked for twice (a state that is its own goal) is read once."""
+        found: list[tuple[str, np.ndarray, np.ndarray]] = []
+
+        def fill(leaf: Any) -> Any:
+            if not isinstance(leaf, Asked):
+                return leaf
+            rows = np.asarray(leaf.rows)
+            for table, known, taken in found:
+                if table == leaf.table and np.array_equal(known, rows):
+                    return taken
+            found.append((leaf.table, rows, take(self.tables[leaf.table], rows)))
+            return found[-1][2]
+
+        return jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, Asked))

@@ -5,6 +5,7 @@ import multiprocessing
 import shutil
 import signal
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -128,6 +129,7 @@ _maker: Any
 def _start(task: TaskName, scratch: str) -> None:
     global _maker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the pool
+    warnings.simplefilter("ignore")  # the packages' own, about displays and number types
     tempfile.tempdir = scratch
     _maker = MAKERS[task.family].Maker(task)
 
