@@ -4,6 +4,8 @@ from matplotlib.image import imread
 
 import mvl
 from conftest import small_recipe, walk, write_npz
+from mvl.errors import UsageError
+from mvl.report.episodes import _plane, value_along_episodes
 from mvl.report.finish import finish
 from mvl.report.statistics import estimate
 from mvl.report.tables import success_table
@@ -61,3 +63,34 @@ def test_a_trained_maze_run_is_evaluated_and_drawn(tmp_path):
     assert one.success.shape == (2, 5, 1)
     assert (one.lengths == two.lengths).all()
     assert (one.success == two.success).all()
+
+
+def test_a_value_is_drawn_without_a_simulator(data_file, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ogbench", None)  # importing it fails
+    schedule = {"steps": 20, "log_every": 10, "eval_every": 10, "save_every": 20, "steps_per_dispatch": 10}
+    run = mvl.train(data_file, small_recipe(), run=tmp_path / "run", **schedule)
+    words = finish(run)
+    assert "no environment to evaluate in" in words
+    assert f"value along held-out episodes: {run / 'value.png'}" in words
+    picture = imread(run / "value.png")
+    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 100
+    imitator = mvl.train(data_file, small_recipe("bc"), run=tmp_path / "bc", **schedule)
+    assert "value along" not in finish(imitator)
+    with pytest.raises(UsageError, match="learns no value to draw"):
+        value_along_episodes(imitator, tmp_path / "no.png")
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 5])
+def test_states_of_any_size_are_laid_in_a_plane(dimensions):
+    data = walk(dimensions=dimensions)
+    flatten, names = _plane(data)
+    flat = flatten(data.observations)
+    assert flat.shape == (len(data.observations), 2)
+    assert len(names) == 2
+    if dimensions == 2:
+        assert np.array_equal(flat, data.observations)
+    if dimensions == 5:
+        spreads = flat.var(axis=0)
+        scaled = (data.observations - data.observations.mean(axis=0)) / data.observations.std(axis=0)
+        largest = np.sort(np.linalg.eigvalsh(np.cov(scaled.T)))[::-1][:2]
+        assert spreads == pytest.approx(largest, rel=0.05)

@@ -102,7 +102,7 @@ class Environments:
             ours, theirs = Pipe()
             # A plain child process: one started by multiprocessing would run the caller's script once more.
             code = f"from {__name__} import serve; serve({theirs.fileno()}, {dataset_name!r}, {self.scratch!r})"
-            self.processes.append(subprocess.Popen([sys.executable, "-c", code], pass_fds=[theirs.fileno()]))
+            self.processes.append(subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], pass_fds=[theirs.fileno()]))
             theirs.close()
             self.pipes.append(ours)
 

@@ -1,6 +1,7 @@
 """Pictures of value surfaces over mazes: contours, walls, goals and the paths a policy takes."""
 
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,11 +11,13 @@ from matplotlib.figure import Figure
 
 from mvl.data.files import atomic
 from mvl.data.generate.run import scratch_folder
+from mvl.data.names import TaskName
 from mvl.errors import UsageError
 from mvl.evaluation.rollout import Played
 from mvl.learn.learner import Learner, Parameters
 from mvl.runs.evaluation import evaluate, restore
 
+MAZES = ("pointmaze", "antmaze", "humanoidmaze", "antsoccer")
 CELLS = 12
 """Grid points per maze cell and axis."""
 
@@ -43,18 +46,17 @@ class Maze(NamedTuple):
 
 def maze_of(task: str) -> Maze | None:
     """The maze of a task, or nothing when it has none."""
-    if task.startswith("kitchen-"):
+    if TaskName.parse(task).family not in MAZES:
         return None
     import ogbench
 
-    with scratch_folder() as scratch:
+    with scratch_folder() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the packages' own, about displays and number types
         before, tempfile.tempdir = tempfile.tempdir, scratch
         try:
             env: Any = ogbench.make_env_and_datasets(task, env_only=True).unwrapped
         finally:
             tempfile.tempdir = before
-    if not hasattr(env, "maze_map"):
-        return None
     x, y = env.ij_to_xy((0, 0))
     return Maze(np.asarray(env.maze_map), float(env._maze_unit), (float(x), float(y)))
 

@@ -1,16 +1,17 @@
-"""What a finished run shows: its success table, and a picture where there is something to draw."""
+"""What a finished run shows: its success table, and a picture of its value."""
 
 from pathlib import Path
 
+from mvl.report.episodes import value_along_episodes
 from mvl.report.fields import maze_of, picture
 from mvl.report.tables import success_table
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
-from mvl.runs.folder import RunFolder
+from mvl.runs.folder import Description, RunFolder
 
 
 def finish(path: Path) -> str:
-    """Write value.png for mazes, and return the closing words."""
+    """Draw value.png, and return the closing words."""
     folder, description = RunFolder.open(path)
     lines = []
     if description.simulated:
@@ -20,10 +21,19 @@ def finish(path: Path) -> str:
             f"success, mean of the evaluations at steps {', '.join(map(str, steps))}",
             success_table(result, description.subtasks),
         ]
-        if maze_of(description.task) is not None:
-            picture(path, folder.path / "value.png")
-            lines.append(f"value surface and rollouts: {folder.path / 'value.png'}")
     else:
         lines.append("no environment to evaluate in; validation losses are in evaluations.jsonl")
+    lines += draw(path, folder.path / "value.png", description)
     lines.append(f"policy: mvl.load_policy({str(path)!r}).act(observation, goal)")
     return "\n".join(lines)
+
+
+def draw(run: Path, to: Path, description: Description) -> list[str]:
+    """The value over the maze where there is one, else along the data it was learned from."""
+    if description.simulated and maze_of(description.task) is not None:
+        picture(run, to)
+        return [f"value surface and rollouts: {to}"]
+    if description.recipe.has_surface and description.data["path"]:
+        value_along_episodes(run, to)
+        return [f"value along held-out episodes: {to}"]
+    return []

@@ -84,7 +84,7 @@ def resume(run: Path | str, steps: int | None = None, data: Dataset | None = Non
                 raise UsageError(f"{run} is planned for {description.schedule.steps} steps; --steps can only lengthen it.")
             description = replace(description, schedule=replace(description.schedule, steps=steps))
             folder.describe(description)
-        train_data, validation = _same_data(description, data, run)
+        train_data, validation = data_of(description, data, run)
         state = notes = None
         if folder.checkpoint_file.exists():
             learner = Learner(description.fitted, description.shapes)
@@ -95,7 +95,7 @@ def resume(run: Path | str, steps: int | None = None, data: Dataset | None = Non
         return _run(folder, description, train_data, validation, state, workers)
 
 
-def _same_data(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
+def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
     """The data a run was trained on; anything else is refused."""
     origin = description.data
     path = Path(origin["path"]) if origin["path"] else None
