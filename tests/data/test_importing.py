@@ -127,7 +127,7 @@ def test_minari(tmp_path, monkeypatch):
         for step in range(10):
             actions.append(np.array([np.sin(seed + step)], np.float32))
             states.append(env.step(actions[-1])[0])
-        pairs.append((np.array(states), np.concatenate([actions, np.zeros((1, 1))])))
+        pairs.append((np.array(states), np.concatenate([actions, actions[-1:]])))
     env.create_dataset("pendulum/test-v0", algorithm_name="none", author="none", author_email="none", code_permalink="none")
     import_data(tmp_path / "minari" / "pendulum" / "test-v0", tmp_path / "out.npz", kind="minari", held_out=0.2)
     same(tmp_path / "out.npz", pairs)

@@ -66,8 +66,8 @@ def _one(episode: Episode, fields: Fields) -> Checked:
     rows = len(observations)
     if rows < 2:
         raise DataError(f"{episode.name}: has {rows} row{'s' * (rows != 1)}; an episode needs at least two.")
-    if len(actions) == rows - 1:  # a last observation that nothing was done in
-        actions = np.concatenate([actions, np.zeros_like(actions[:1])])
+    if len(actions) == rows - 1:  # a last observation that nothing was done in; no number that was not there before
+        actions = np.concatenate([actions, actions[-1:]])
     for kind, array in (("actions", actions), ("goals", goals)):
         if array is not None and len(array) != rows:
             raise DataError(f"{episode.name}: {kind} has {len(array)} rows and observations {rows}; they must be equally long.")
