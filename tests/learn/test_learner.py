@@ -103,8 +103,8 @@ def test_total_is_the_plain_sum(rows, key):
 def test_targets_start_equal_and_follow_the_parameters_from_before_the_step(rows):
     learner = learner_with()
     first = learner.init(jnp.asarray(0))
-    second, _ = learner.step(first, rows)
-    third, _ = learner.step(second, rows)
+    second, _ = learner.steps(first, rows, 1)
+    third, _ = learner.steps(second, rows, 1)
     before, moved = first.params.value.hidden[0].kernel, second.params.value.hidden[0].kernel
     assert (first.targets.value.hidden[0].kernel == before).all()
     assert np.allclose(second.targets.value.hidden[0].kernel, before, atol=1e-7)  # not yet: it saw the old ones
@@ -116,7 +116,7 @@ def test_targets_start_equal_and_follow_the_parameters_from_before_the_step(rows
 def test_first_step_of_adam_moves_every_touched_parameter_by_the_learning_rate(rows):
     learner = learner_with()
     first = learner.init(jnp.asarray(0))
-    second, _ = learner.step(first, rows)
+    second, _ = learner.steps(first, rows, 1)
     moved = np.abs(np.asarray(second.params.value.output.bias - first.params.value.output.bias))
     assert np.allclose(moved, 3e-4, rtol=1e-3)
 
@@ -125,7 +125,7 @@ def test_many_steps_in_one_call_are_those_steps(rows):
     learner = learner_with(regularizer=Mollified())
     one = learner.init(jnp.asarray(3))
     for _ in range(4):
-        one, _ = jax.jit(learner.step)(one, rows)
+        one, _ = jax.jit(learner.steps, static_argnums=2)(one, rows, 1)
     many, metrics = jax.jit(learner.steps, static_argnums=2)(learner.init(jnp.asarray(3)), rows, 4)
     assert metrics["value/loss"].shape == (4,)
     for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(many), strict=True):
@@ -134,7 +134,7 @@ def test_many_steps_in_one_call_are_those_steps(rows):
 
 def test_seeds_differ_and_repeat(rows):
     learner = learner_with()
-    kernel = lambda seed: np.asarray(learner.step(learner.init(jnp.asarray(seed)), rows)[0].params.value.output.kernel)
+    kernel = lambda seed: np.asarray(learner.steps(learner.init(jnp.asarray(seed)), rows, 1)[0].params.value.output.kernel)
     assert (kernel(1) == kernel(1)).all()
     assert not (kernel(1) == kernel(2)).all()
 
@@ -143,8 +143,8 @@ def test_an_unregularized_recipe_is_the_mollified_one_at_weight_zero(rows):
     start = jnp.asarray(0)
     plain = learner_with(regularizer=Unregularized())
     zero = learner_with(regularizer=Mollified(weight=0.0))
-    a, _ = plain.step(plain.init(start), rows)
-    b, _ = zero.step(zero.init(start), rows)
+    a, _ = plain.steps(plain.init(start), rows, 1)
+    b, _ = zero.steps(zero.init(start), rows, 1)
     for left, right in zip(jax.tree.leaves(a.params), jax.tree.leaves(b.params), strict=True):
         assert np.allclose(left, right, atol=1e-7)
 
@@ -174,7 +174,7 @@ def test_who_trains_a_representation(name, rows, key):
 def test_dual_critic_has_a_slow_copy_and_its_value_none(rows):
     learner = Learner(small_recipe("dual"), SHAPES)
     state = learner.init(jnp.asarray(0))
-    after, _ = learner.step(learner.step(state, rows)[0], rows)
+    after, _ = learner.steps(state, rows, 2)
     kernel = after.targets.representation.hidden[0].kernel
     assert kernel.shape == state.params.representation.critic.hidden[0].kernel.shape
     assert not np.allclose(kernel, after.params.representation.critic.hidden[0].kernel, atol=1e-7)

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mvl.nets.mlp import MLP, Dense, Norm, apply_ensemble, apply_mlp, dense, init_ensemble, init_mlp, layer_norm
+from mvl.nets.mlp import MLP, Dense, Norm, apply_ensemble, apply_mlp, dense, init_ensemble, init_mlp, normalized_dense
 
 
 def test_layer_is_dense_then_gelu_then_norm(key):
@@ -21,9 +21,39 @@ def test_without_norm_there_are_no_norm_parameters(key):
     assert mlp.norms == ()
 
 
-def test_layer_norm_scale_and_shift():
-    out = layer_norm(Norm(jnp.full(2, 3.0), jnp.full(2, 1.0)), jnp.array([[-1.0, 1.0]]))
-    assert np.allclose(out, [[-2.0, 4.0]], atol=1e-4)
+def plain(norm, layer, x):
+    """LayerNorm as its definition reads, then the layer."""
+    spread = jnp.sqrt(x.var(-1, keepdims=True) + 1e-6)
+    return dense(layer, (x - x.mean(-1, keepdims=True)) / spread * norm.scale + norm.shift)
+
+
+def test_a_normalized_layer_by_hand():
+    norm, layer = Norm(jnp.array([3.0, 2.0]), jnp.array([1.0, 0.5])), Dense(jnp.array([[1.0], [10.0]]), jnp.array([0.25]))
+    out = normalized_dense(norm, layer, jnp.array([[-1.0, 1.0], [4.0, 8.0]]))  # (-3 + 1) + 10 (2 + 0.5) + 0.25
+    assert np.allclose(out, 23.25, atol=1e-4)
+
+
+def test_a_normalized_layer_is_a_layer_after_a_norm_and_so_are_its_slopes(key):
+    keys = jax.random.split(key, 5)
+    norm = Norm(1 + 0.3 * jax.random.normal(keys[0], (6,)), jax.random.normal(keys[1], (6,)))
+    layer = Dense(jax.random.normal(keys[2], (6, 3)), jnp.arange(3.0))
+    x = 2 + jax.random.normal(keys[3], (4, 6))
+    assert np.allclose(normalized_dense(norm, layer, x), plain(norm, layer, x), atol=1e-4)
+    total = lambda function: lambda *args: jnp.sin(function(*args)).sum()
+    slopes = [jax.grad(total(f), argnums=(0, 1, 2))(norm, layer, x) for f in (normalized_dense, plain)]
+    bends = [
+        jax.grad(lambda y, f=f: jnp.square(jax.grad(total(f), argnums=2)(norm, layer, y)).sum())(x)
+        for f in (normalized_dense, plain)
+    ]
+    for one, other in zip(jax.tree.leaves([slopes[0], bends[0]]), jax.tree.leaves([slopes[1], bends[1]]), strict=True):
+        assert np.allclose(one, other, atol=1e-3)
+
+
+def test_rows_without_spread_are_finite(key):
+    norm, layer = Norm(jnp.ones(4), jnp.zeros(4)), Dense(jax.random.normal(key, (4, 2)), jnp.zeros(2))
+    flat = jnp.full((3, 4), 0.7)
+    assert np.allclose(normalized_dense(norm, layer, flat), 0, atol=1e-2)
+    assert np.isfinite(jax.grad(lambda x: normalized_dense(norm, layer, x).sum())(flat)).all()
 
 
 def test_initial_sizes_are_glorot(key):

@@ -157,9 +157,6 @@ class Learner:
         sample_key, loss_key = jax.random.split(jax.random.fold_in(jax.random.key(seed), step))
         return sample_key, loss_key
 
-    def step(self, state: State, data: Rows) -> tuple[State, Metrics]:
-        return self.update(state, self.sample(data, self.keys(state.seed, state.step)[0]))
-
     def update(self, state: State, batch: Batch) -> tuple[State, Metrics]:
         """One Adam step; the copies move towards the parameters from before the step (as OGBench)."""
         loss_key = self.keys(state.seed, state.step)[1]
@@ -171,8 +168,12 @@ class Learner:
         return State(params, cast(Targets, moved), optimizer, state.seed, state.step + 1), metrics
 
     def steps(self, state: State, data: Rows, count: int) -> tuple[State, Metrics]:
-        """Many steps in one call; metrics of every step, stacked."""
-        return jax.lax.scan(lambda state, _: self.step(state, data), state, None, length=count)
+        """Many steps in one call; metrics of every step, stacked. All their batches are drawn at once, before the first step."""
+        return self.updates(state, self.draw(data, state.seed, state.step + jnp.arange(count)))
+
+    def draw(self, data: Rows, seed: Array, steps: Array) -> Batch:
+        """The batches of these steps, along a leading axis."""
+        return jax.vmap(lambda step: self.sample(data, self.keys(seed, step)[0]))(steps)
 
     def updates(self, state: State, batches: Batch) -> tuple[State, Metrics]:
         """One step for each of the batches, which lie along a leading axis."""

@@ -10,7 +10,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from mvl.data.goals import Rows
 from mvl.data.mapped import Mapped
@@ -27,9 +26,10 @@ class NonFiniteLossError(MvlError):
 
 
 def over_seeds(function: Callable[..., Any], seeds: int, shared: int = 0) -> Callable[..., Any]:
-    """The function for several seeds at once: leading axis on all but the last `shared` arguments.
+    """The function for several seeds in one call: leading axis on all but the last `shared` arguments.
 
-    One seed is not vmapped: a batch of one costs about 40 % more on a CPU. Results agree to float tolerance.
+    On a CPU one after another: its cores are busy with one seed, and products of several batched together are slower there
+    (docs/speed.md). Elsewhere side by side, which a small network needs to fill the device.
     """
 
     def alone(*args: Any) -> Any:
@@ -38,8 +38,9 @@ def over_seeds(function: Callable[..., Any], seeds: int, shared: int = 0) -> Cal
         return jax.tree.map(lambda leaf: leaf[None], out)
 
     def together(*args: Any) -> Any:
-        own = len(args) - shared
-        return jax.vmap(function, in_axes=(*[0] * own, *[None] * shared))(*args)
+        own, common = args[: len(args) - shared], args[len(args) - shared :]
+        one = lambda mine: function(*mine, *common)
+        return jax.lax.map(one, own) if jax.default_backend() == "cpu" else jax.vmap(one)(own)
 
     return alone if seeds == 1 else together
 
@@ -69,10 +70,7 @@ def dispatches(learner: Learner, state: State, data: Rows | Mapped, steps: int, 
 def drawn_batches(learner: Learner, data: Mapped, count: int) -> Callable[[np.ndarray, int], Batch]:
     """(seeds, step) -> the batches of the next `count` steps, (seeds, count, batch, ...) each: the ones `learner.steps` draws."""
 
-    def draw(seed: Array, step: Array) -> Batch:
-        return learner.sample(data.rows, learner.keys(seed, step)[0])
-
-    many = jax.jit(jax.vmap(jax.vmap(draw, in_axes=(None, 0)), in_axes=(0, None)))
+    many = jax.jit(jax.vmap(partial(learner.draw, data.rows), in_axes=(0, None)))
     return lambda seeds, step: jax.device_put(data.look_up(many(seeds, np.arange(step, step + count, dtype=np.int32))))
 
 

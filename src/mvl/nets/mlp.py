@@ -45,12 +45,6 @@ def init_mlp(key: Key, inputs: int, widths: tuple[int, ...], outputs: int, *, no
     return MLP(tuple(layers[:-1]), norms, layers[-1])
 
 
-def layer_norm(norm: Norm, x: Array) -> Array:
-    centered = x - x.mean(-1, keepdims=True)
-    variance = jnp.square(centered).mean(-1, keepdims=True)
-    return centered * jax.lax.rsqrt(variance + 1e-6) * norm.scale + norm.shift
-
-
 def dense(layer: Dense, *inputs: Array) -> Array:
     """The layer on the concatenated inputs.
 
@@ -66,16 +60,26 @@ def dense(layer: Dense, *inputs: Array) -> Array:
     return total
 
 
-def trunk(mlp: MLP, *inputs: Array) -> Array:
-    """The hidden layers: Dense, GELU, then LayerNorm where there is one (in that order, as OGBench)."""
-    for index, layer in enumerate(mlp.hidden):
-        x = jax.nn.gelu(dense(layer, *inputs), approximate=True)
-        inputs = (layer_norm(mlp.norms[index], x) if mlp.norms else x,)
-    return inputs[0]
+def normalized_dense(norm: Norm, layer: Dense, x: Array) -> Array:
+    """The layer on (x - mean) / deviation * scale + shift, LayerNorm of x, in one product.
+
+    Centering and scaling are linear, so they move into the kernel, whose rows are scaled and columns centered; what is
+    left for every input row is one division by its deviation. On a CPU this saves a quarter of a step (docs/speed.md).
+    """
+    scaled = norm.scale[:, None] * layer.kernel
+    mean = x.mean(-1, keepdims=True)
+    variance = jnp.maximum(jnp.square(x).mean(-1, keepdims=True) - jnp.square(mean), 0)
+    return jax.lax.rsqrt(variance + 1e-6) * (x @ (scaled - scaled.mean(0))) + (norm.shift @ layer.kernel + layer.bias)
 
 
 def apply_mlp(mlp: MLP, *inputs: Array) -> Array:
-    return dense(mlp.output, trunk(mlp, *inputs))
+    """Hidden layers are Dense, GELU, then LayerNorm where there is one (in that order, as OGBench)."""
+    first, *others = *mlp.hidden, mlp.output
+    x = dense(first, *inputs)
+    for index, layer in enumerate(others):
+        x = jax.nn.gelu(x, approximate=True)
+        x = normalized_dense(mlp.norms[index], layer, x) if mlp.norms else dense(layer, x)
+    return x
 
 
 def init_ensemble(key: Key, heads: int, *args, **kwargs) -> MLP:

@@ -41,19 +41,22 @@ class ImplicitV:
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
         told, _, rewards, masks, _ = batch.value_goals
-        goals, next_goals = encode(batch.observations, told), encode(batch.next_observations, told)
-        next_values = self.state_value(targets, batch.next_observations, stop_gradient(next_goals))
-        backup = rewards + batch.discount * masks * next_values  # (heads, batch)
-        baseline = self.state_value(targets, batch.observations, stop_gradient(goals)).mean(axis=0)
-        advantage = backup.min(axis=0) - baseline
+        here, there = self._both(targets, batch, told, encode)
+        backup = rewards + batch.discount * masks * there  # (heads, batch)
+        advantage = backup.min(axis=0) - here.mean(axis=0)
         weight = jnp.where(advantage >= 0, self.expectile, 1 - self.expectile)
 
-        values = self.state_value(params, batch.observations, goals)
+        values = self.state_value(params, batch.observations, encode(batch.observations, told))
         loss = (weight * jnp.square(backup - values)).mean(axis=1).sum()
         return loss, {"mean": values.mean(), "lowest": values.min(), "advantage": advantage.mean()}
 
     def advantage(self, params: Params, batch: Batch, goals: Array, encode: Encode) -> Array:
         """V(s', z) - V(s, z), heads averaged; neither reward nor discount (as OGBench)."""
-        here = self.state_value(params, batch.observations, encode(batch.observations, goals))
-        there = self.state_value(params, batch.next_observations, encode(batch.next_observations, goals))
+        here, there = self._both(params, batch, goals, encode)
         return (there - here).mean(axis=0)
+
+    def _both(self, params: Params, batch: Batch, goals: Array, encode: Encode) -> tuple[Array, Array]:
+        """Values of the states and of the next ones, (heads, batch) each, in one pass; goals are held constant."""
+        states = jnp.stack([batch.observations, batch.next_observations])
+        values = self.state_value(params, states, stop_gradient(encode(states, goals)))
+        return values[:, 0], values[:, 1]
