@@ -30,8 +30,8 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/python benchmarks/steps.py
-	$(BIN)/python benchmarks/steps.py --sizes "256 x 256" --recipes gcivl-mvl gcivl-eik
+	$(BIN)/mvl bench
+	$(BIN)/python benchmarks/mapped.py
 
 # The evidence in docs/results/: over an hour on two cores; goes on where it was stopped.
 results: $(READY)

@@ -23,6 +23,7 @@ ORDER = [
     "runs",
     "report",
     "deploy",
+    "bench",
     "cli",
 ]
 MODULES = sorted(SOURCE.rglob("*.py"))

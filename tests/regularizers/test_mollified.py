@@ -37,8 +37,7 @@ def test_zero_on_lipschitz_fields(form, settings, key):
 def test_one_neighbor_by_hand(key):
     """One point at 0, V = 5 x, two heads: each head pays max(0, 5 e_x - |e|)^2 for the one step e that was drawn."""
     part = Mollified(samples=1, viscosity=0.02, weight=3.0)
-    _, draw = jax.random.split(key)
-    step = np.asarray(jax.random.normal(draw, (1, 1, 2)))[0, 0] * math.sqrt(0.04)
+    step = np.asarray(jax.random.normal(key, (1, 1, 2)))[0, 0] * math.sqrt(0.04)
     expected = 2 * max(0.0, 5 * step[0] - np.hypot(*step)) ** 2
     loss, metrics = part(plane(5.0, 2, count=1, heads=2), key)
     assert float(metrics["penalty"]) == pytest.approx(expected, rel=1e-5)
@@ -82,7 +81,7 @@ def test_monte_carlo_table(dimensions, slope, text, algorithm, active, key):
         assert float(metrics["active"]) == pytest.approx(active, abs=0.01)
     averaged, _ = Mollified(form="text")(field, key)
     # The averaged form is small because its terms rarely act: its digits in that table are good to a factor of 1.5.
-    assert float(averaged) == pytest.approx(text, rel=0.5, abs=1e-5)
+    assert float(averaged) == pytest.approx(text, rel=0.5, abs=5e-5)
 
 
 @pytest.mark.parametrize(("dimensions", "slope"), [(2, 10), (29, 10), (29, 20), (69, 20)])
@@ -146,9 +145,25 @@ def test_fraction_looks_at_that_share_of_the_batch(key):
     points = jax.random.normal(key, (100, 2))
     Mollified(fraction=0.25)(Field(at, points, points), key)
     assert seen == [(25, 2), (10, 25, 2)]
-    rows, goals = Mollified(fraction=0.25).chosen(Field(at, points, points), key)
-    assert len(np.unique(np.asarray(rows), axis=0)) == 25  # without replacement
+    rows, goals = Mollified(fraction=0.25).chosen(Field(at, points, points))
+    assert (rows == points[:25]).all()
     assert (rows == goals).all()  # a state keeps its goal
+
+
+def test_through_the_center_the_loss_is_the_same_and_neighbors_are_constant(key):
+    """V = a s: by a, the square of (a (s + e) - a s - |e|) rises by 2 x excess x e; with constant neighbors by -2 x excess x s."""
+    points = jnp.array([[2.0], [3.0]])
+
+    def loss(slope, through):
+        field = Field(lambda where, goals: slope * where[None, ..., 0], points, points)
+        return Mollified(samples=4, through=through)(field, key)[0]
+
+    values, slopes = zip(*[jax.value_and_grad(loss)(5.0, through) for through in ("both", "center")], strict=True)
+    assert float(values[0]) == pytest.approx(float(values[1]))
+    steps = np.asarray(Mollified(samples=4).steps(key, points.shape))[..., 0]  # (4, 2)
+    excess = np.maximum(5 * steps - np.abs(steps), 0)
+    assert float(slopes[0]) == pytest.approx((2 * excess * steps).mean(), rel=1e-4)
+    assert float(slopes[1]) == pytest.approx((-2 * excess * np.asarray(points)[:, 0]).mean(), rel=1e-4)
 
 
 def test_fraction_keeps_the_mean(key):

@@ -7,6 +7,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.lax import stop_gradient
 
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss, Statistics
@@ -16,7 +17,7 @@ from mvl.types import Field, Key, Loss, Statistics
 class Mollified:
     """Mean of max(0, V(s + e, g) - V(s, g) - c |e|)^2 over K neighbors, e ~ N(0, 2 nu I) (the paper's algorithm 1).
 
-    Heads are summed and nothing is held constant: both values are trained. The paper gives no weight; 1 is
+    Heads are summed and both values are trained, unless `through` says otherwise. The paper gives no weight; 1 is
     what the Eikonal code it builds on uses.
     """
 
@@ -35,7 +36,9 @@ class Mollified:
     antithetic: bool = False
     """Draw neighbors in mirrored pairs, s + e and s - e."""
     fraction: float = 1.0
-    """Share of the batch that is regularized, drawn anew every step."""
+    """Share of the batch that is regularized: its first states, since a batch is drawn at random and in no order."""
+    through: Literal["both", "center"] = "both"
+    """Train both values, or hold the neighbors' constant: the center alone rises, at a third of the cost."""
 
     def __post_init__(self) -> None:
         if self.antithetic and self.samples % 2:
@@ -52,25 +55,23 @@ class Mollified:
         return replace(self, cost=cost, scale=statistics.spread if self.scale == "std" else self.scale)
 
     def __call__(self, field: Field, key: Key) -> Loss:
-        choose, draw = jax.random.split(key)
-        points, goals = self.chosen(field, choose)
-        steps = self.steps(draw, points.shape)  # (samples, batch, d)
+        points, goals = self.chosen(field)
+        steps = self.steps(key, points.shape)  # (samples, batch, d)
         cost = self.price() * jnp.linalg.norm(steps, axis=-1)  # (samples, batch)
 
         here = field.at(points, goals)[:, None]  # (heads, 1, batch)
         near = field.at(points + self.units(points.shape[-1]) * steps, goals)  # (heads, samples, batch)
-        excess = near - here - cost
+        excess = (stop_gradient(near) if self.through == "center" else near) - here - cost
         hinged = excess.mean(axis=1) if self.form == "text" else excess
         penalty = jnp.square(jax.nn.relu(hinged)).mean(axis=tuple(range(1, hinged.ndim))).sum()
         return self.weight * penalty, {"penalty": penalty, "active": (hinged > 0).mean()}
 
-    def chosen(self, field: Field, key: Key) -> tuple[Array, Array]:
-        """A random part of the batch, or all of it; a field of a few points with every goal is a part already."""
-        batch = field.points.shape[0]
-        if self.fraction == 1 or not field.paired:
+    def chosen(self, field: Field) -> tuple[Array, Array]:
+        """The first part of the batch, or all of it; a field of a few points with every goal is a part already."""
+        if not field.paired:
             return field.points, field.goals
-        rows = jax.random.permutation(key, batch)[: math.ceil(self.fraction * batch)]
-        return field.points[rows], field.goals[rows]
+        count = math.ceil(self.fraction * field.points.shape[0])
+        return field.points[:count], field.goals[:count]
 
     def steps(self, key: Key, shape: tuple[int, ...]) -> Array:
         """Steps to the neighbors, in units of `scale`."""

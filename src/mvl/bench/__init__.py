@@ -1,0 +1,1 @@
+"""How fast this is on this machine, in ratios taken in one run."""

@@ -1,0 +1,114 @@
+"""The bars: what is asked of speed, as ratios, and whether this machine's figures pass."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mvl.bench.measures import Found, measure
+
+SIZES = {"1024 x 512": (1024, 512), "256 x 256": (256, 256), "256 x 128": (256, 128)}
+"""Batch and width."""
+FAST_DATA_STEPS = ["--steps", "1000", "--eval-every", "1000", "--log-every", "500", "--save-every", "1000"]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A figure and its bound."""
+
+    name: str
+    figure: float
+    bound: float
+    at_least: bool = False
+    """Whether the figure has to reach the bound, or to stay below it."""
+    unit: str = ""
+
+    @property
+    def passes(self) -> bool:
+        return self.figure >= self.bound if self.at_least else self.figure <= self.bound
+
+    def __str__(self) -> str:
+        asked = f"{'at least' if self.at_least else 'at most'} {self.bound:g}{self.unit}"
+        verdict = "passes" if self.passes else "falls short"
+        return f"{self.name:<76}{self.figure:>8.2f}{self.unit:<3}{asked:>16}   {verdict}"
+
+
+def shares(cores: list[int], bounds: tuple[float, ...], where: str) -> tuple[list[Bar], dict[str, Found]]:
+    """Plain steps of three sizes against the best products of the same cores."""
+    best = measure("rate", cores=set(cores))
+    found = {"matrix products": best}
+    bars = []
+    for (name, (batch, width)), bound in zip(SIZES.items(), bounds, strict=True):
+        step = measure("step", "gcivl", batch, width, steps=8 if width == 512 else 100, cores=set(cores))
+        found[f"gcivl, {name}"] = step
+        share = step["operations"] / step["seconds"] / best["flops"]
+        bars.append(Bar(f"plain GCIVL step, {name}, share of matrix products, {where}", share, bound, at_least=True))
+    return bars, found
+
+
+def regularized() -> tuple[list[Bar], dict[str, Found]]:
+    """What the regularizers cost at the `cpu` preset."""
+    found = {name: measure("step", name) for name in ("gcivl", "gcivl-mvl", "gcivl-eik")}
+    plain, mollified, eikonal = (found[name]["seconds"] for name in found)
+    bars = [
+        Bar("mollified step against a plain one, cpu preset", mollified / plain, 1.5, unit="x"),
+        Bar("mollified step against an Eikonal one, cpu preset", mollified / eikonal, 1.0, unit="x"),
+    ]
+    return bars, found
+
+
+def seeds(data: str) -> tuple[list[Bar], dict[str, Found]]:
+    """Whole commands: starting, compiling and training, four seeds in one process against four processes in turn."""
+    flags = ["train", data, "--recipe", "gcivl", "--value.widths", "128", "128", "128", "--policy.widths", "128", "128", "128"]
+    flags += [*FAST_DATA_STEPS, "--run", "FOLDER/run"]
+    alone, together = measure("command", *flags), measure("command", *flags, "--seeds", "4")
+    steps = [measure("step", "gcivl", 256, 128, seeds=count) for count in (1, 4)]
+    found = {"one seed, 1000 steps": alone, "four seeds, 1000 steps": together, "step, four seeds of 256 x 128": steps[1]}
+    ratio = together["seconds"] / (4 * alone["seconds"])
+    return [Bar("4 seeds in one process against 4 runs of 1000 steps in turn, width 128", ratio, 0.75, unit="x")], found
+
+
+def evaluation() -> tuple[list[Bar], dict[str, Found]]:
+    played = measure("evaluation", "")
+    name = "evaluation, 5 tasks x 50 episodes, against one environment and step at a time"
+    return [Bar(name, played["slow_seconds"] / played["seconds"], 8.0, at_least=True, unit="x")], {"evaluation": played}
+
+
+def starting(data: str) -> tuple[list[Bar], dict[str, Found]]:
+    train = ["train", data, "--recipe", "gcivl", *FAST_DATA_STEPS, "--log-every", "100", "--run", "FOLDER/run"]
+    first = measure("command", *train, until="step 100/")
+    again = measure("command", *train, until="step 100/")
+    words = min((measure("command", "--help") for _ in range(3)), key=lambda found: found["seconds"])
+    bars = [
+        Bar("mvl --help", words["seconds"], 0.5, unit=" s"),
+        Bar("mvl train to its first steps, compiled before", again["seconds"], 10.0, unit=" s"),
+    ]
+    return bars, {"mvl --help": words, "first steps, first time": first, "first steps, again": again}
+
+
+def memory(data: str) -> tuple[list[Bar], dict[str, Found]]:
+    found = measure("training_memory", data)
+    return [Bar("memory, training on a million transitions of pointmaze", found["bytes"] / 1e9, 1.0, unit=" GB")], {
+        "memory": found
+    }
+
+
+def all_bars(data: Path, cores: list[int], report: Callable[[Bar], None]) -> tuple[list[Bar], dict[str, Any]]:
+    """Every bar, reported as it is taken; and all figures behind them."""
+    parts: list[tuple[str, Callable[[], tuple[list[Bar], dict[str, Found]]]]] = [
+        ("one core", lambda: shares(cores[:1], (0.90, 0.80, 0.65), "one core")),
+        ("all cores", lambda: shares(cores, (0.85, 0.65, 0.65), f"{len(cores)} cores")),
+        ("regularizers", regularized),
+        ("seeds", lambda: seeds(str(data))),
+        ("evaluation", evaluation),
+        ("starting", lambda: starting(str(data))),
+        ("memory", lambda: memory(str(data))),
+    ]
+    bars: list[Bar] = []
+    figures: dict[str, Any] = {}
+    for name, part in parts:
+        found, figures[name] = part()
+        bars += found
+        for bar in found:
+            report(bar)
+    return bars, figures

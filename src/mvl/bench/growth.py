@@ -1,0 +1,43 @@
+"""How the time of a step grows with the size of everything, and what every recipe costs."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mvl.bench.measures import measure
+from mvl.recipes.families import FAMILIES
+
+GROWTH: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "neighbors K": ("gcivl-mvl", [{"samples": count} for count in (1, 2, 5, 10, 20)]),
+    "share of the batch": ("gcivl-mvl", [{"fraction": share} for share in (0.0625, 0.125, 0.25, 0.5, 1.0)]),
+    "batch": ("gcivl", [{"batch": count} for count in (64, 256, 1024)]),
+    "width": ("gcivl", [{"width": count} for count in (64, 128, 256, 512)]),
+    "state dimension": ("gcivl-mvl", [{"dimensions": count} for count in (2, 8, 32, 64)]),
+    "seeds": ("gcivl", [{"seeds": count} for count in (1, 2, 4)]),
+    "rows of data": ("gcivl", [{"rows": count} for count in (10_000, 100_000, 1_000_000)]),
+}
+RECIPES = [f"{name}{suffix}" for name in ("gcivl", "dual", "hiql") for suffix in ("", "-mvl", "-eik")]
+RECIPES += [name for name in FAMILIES if name not in RECIPES]
+
+
+def growth(report: Callable[[str], None]) -> dict[str, list[dict[str, float]]]:
+    """Milliseconds a step at each value of each size, the others as in the `cpu` preset."""
+    grown: dict[str, list[dict[str, float]]] = {}
+    for name, (recipe, settings) in GROWTH.items():
+        grown[name] = []
+        for changed in settings:
+            found = measure("step", recipe, **changed, steps=20 if changed.get("width") == 512 else 100)
+            (value,) = changed.values()
+            grown[name].append({"value": value, "milliseconds": 1e3 * found["seconds"]})
+        report(f"{name:<20}" + "  ".join(f"{row['value']:g}: {row['milliseconds']:.2f} ms" for row in grown[name]))
+    return grown
+
+
+def recipes(report: Callable[[str], None]) -> dict[str, dict[str, float]]:
+    """What a step of every recipe costs, beside plain GCIVL."""
+    costs: dict[str, dict[str, float]] = {}
+    for name in RECIPES:
+        costs[name] = measure("step", name)
+        ratio = costs[name]["seconds"] / costs["gcivl"]["seconds"]
+        milliseconds, compiling = 1e3 * costs[name]["seconds"], costs[name]["compile_seconds"]
+        report(f"{name:<12}{milliseconds:>8.2f} ms{ratio:>7.2f} x, compiled in {compiling:.1f} s")
+    return costs

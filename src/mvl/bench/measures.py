@@ -1,0 +1,151 @@
+"""What is measured. Each runs in a process of its own, pinned to some cores, and answers with numbers by name."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+Found = dict[str, float]
+
+
+def rate() -> Found:
+    from mvl.bench.machine import matmul_rate
+
+    return {"flops": matmul_rate()}
+
+
+def step(
+    recipe: str,
+    batch: int | None = None,
+    width: int | None = None,
+    dimensions: int = 2,
+    rows: int = 100_000,
+    seeds: int = 1,
+    steps: int = 100,
+    **regularizer: Any,
+) -> Found:
+    """Seconds per training step and to compile, bytes, and operations of a plain step of that size; `cpu` sizes unless given."""
+    import jax
+
+    from mvl.bench.machine import best_time, plain_operations, random_walk
+    from mvl.data.goals import on_device
+    from mvl.learn.learner import Learner
+    from mvl.learn.loop import initial_state, over_seeds
+    from mvl.recipes.presets import named_recipe
+    from mvl.registry import AXES
+    from mvl.types import Shapes
+
+    data = random_walk(dimensions, rows)
+    made, _ = named_recipe(recipe, "cpu")
+    if width:
+        wide = {axis: getattr(made, axis) for axis in AXES if hasattr(getattr(made, axis), "widths")}
+        made = replace(made, **{axis: replace(part, widths=(width,) * 3) for axis, part in wide.items()})
+    made = replace(made, learning=replace(made.learning, batch_size=batch or made.learning.batch_size))
+    made = replace(made, regularizer=replace(made.regularizer, **regularizer))  # type: ignore[type-var]
+    learner = Learner(made.fit(data.statistics), Shapes(dimensions, dimensions, dimensions))
+    state, held = initial_state(learner, list(range(seeds))), on_device(data)
+    began = time.perf_counter()
+    run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, steps), seeds, shared=1)).lower(state, held).compile()
+    compiling = time.perf_counter() - began
+    seconds = best_time(lambda: run(state, held)) / steps
+    size = made.learning.batch_size, 2 * dimensions, getattr(made.policy, "widths", ())
+    return {"seconds": seconds, "compile_seconds": compiling, "operations": seeds * plain_operations(*size), "bytes": memory()}
+
+
+def evaluation(data: str, episodes: int = 50) -> Found:
+    """Seconds of the five tasks of pointmaze-medium, all at once and, a few of them, one step of one environment at a time.
+
+    The policy is untrained, so nearly every episode lasts to its end; the rate of the slow way is per step.
+    """
+    import jax
+    import numpy as np
+
+    from mvl.evaluation.environments import Environments, Slot
+    from mvl.evaluation.rollout import play, starts
+    from mvl.learn.learner import Learner
+    from mvl.learn.loop import initial_state
+    from mvl.recipes.presets import named_recipe
+    from mvl.runs.evaluation import as_act, batched_act, cores
+    from mvl.types import Shapes
+
+    task = "pointmaze-medium-navigate-v0"
+    recipe, _ = named_recipe("gcivl", "cpu")
+    learner = Learner(recipe, Shapes(2, 2, 2))
+    state = initial_state(learner, [0])
+    act = as_act(batched_act(learner, 1, 0.0), state.params)
+    with Environments(task, cores()) as environments:
+        play(act, environments, 1, episodes, (0,))  # compiles, and makes the environments
+        began = time.perf_counter()
+        played = play(act, environments, 1, episodes, (1,))
+        together = time.perf_counter() - began
+    steps = int(played.lengths.sum())
+
+    single, slot = jax.jit(learner.act), Slot(task)
+    params, key = jax.tree.map(lambda leaf: leaf[0], state.params), jax.random.key(0)
+    observation, goal = slot.reset(starts(5, 1, (1,))[1])
+    np.asarray(single(params, observation, goal, key, 0.0))
+    began, alone = time.perf_counter(), 0
+    while not slot.done and alone < 1000:
+        observation = slot.step(np.asarray(single(params, observation, goal, key, 0.0)))
+        alone += 1
+    slow = (time.perf_counter() - began) / alone * steps
+    return {"seconds": together, "slow_seconds": slow, "episodes_per_second": played.success.size / together}
+
+
+def command(*arguments: str, until: str | None = None) -> Found:
+    """Seconds an `mvl` command takes, or takes until it has printed something."""
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        given = [argument.replace("FOLDER", folder) for argument in arguments]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mvl", *given], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert process.stdout is not None
+        seconds = None
+        for line in process.stdout:
+            if until and until in line and seconds is None:
+                seconds = time.perf_counter() - began
+        process.wait()
+    return {"seconds": seconds or time.perf_counter() - began, "failed": float(process.returncode != 0)}
+
+
+def memory() -> float:
+    """The most bytes this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+
+
+def training_memory(data: str) -> Found:
+    """Bytes a training run holds at most."""
+    from mvl.runs.training import train
+
+    with tempfile.TemporaryDirectory() as folder:
+        train(Path(data), "gcivl-mvl", run=Path(folder) / "run", steps=1000, eval_every=1000, log_every=1000, save_every=1000)
+    return {"bytes": memory()}
+
+
+MEASURES = {
+    "rate": rate,
+    "step": step,
+    "evaluation": evaluation,
+    "command": command,
+    "training_memory": training_memory,
+}
+
+
+def measure(kind: str, *arguments: Any, cores: set[int] | None = None, **settings: Any) -> Found:
+    """One measurement, in a process that may use these cores (all of them unless said)."""
+    asked = json.dumps([kind, list(arguments), settings])
+    pinned = {"preexec_fn": lambda: os.sched_setaffinity(0, cores)} if cores else {}
+    done = subprocess.run([sys.executable, "-m", __name__, asked], stdout=subprocess.PIPE, text=True, check=True, **pinned)  # type: ignore[call-overload]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    kind, arguments, settings = json.loads(sys.argv[1])
+    print(json.dumps(MEASURES[kind](*arguments, **settings)))  # type: ignore[operator]
