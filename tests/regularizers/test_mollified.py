@@ -151,7 +151,7 @@ def test_fraction_looks_at_that_share_of_the_batch(key):
 
 
 def test_through_the_center_the_loss_is_the_same_and_neighbors_are_constant(key):
-    """V = a s: by a, the square of (a (s + e) - a s - |e|) rises by 2 x excess x e; with constant neighbors by -2 x excess x s."""
+    """V = a s: by a, the square of (a (s + e) - a s - |e|) rises by 2 excess e; with constant neighbors by -2 excess s."""
     points = jnp.array([[2.0], [3.0]])
 
     def loss(slope, through):
