@@ -35,10 +35,11 @@ bench: $(READY)
 
 # The evidence in docs/results/: over an hour on two cores; goes on where it was stopped.
 results: $(READY)
-	$(BIN)/python scripts/pointmaze.py
-	$(BIN)/python scripts/pointmaze.py --table representations --seeds 1 -- --steps 40000
-	$(BIN)/python scripts/pointmaze.py --table families --seeds 1
-	$(BIN)/python scripts/pointmaze.py --table families --seeds 1 --maze large
+	$(BIN)/python scripts/evidence.py
+	$(BIN)/python scripts/evidence.py --table representations --seeds 1 -- --steps 40000
+	$(BIN)/python scripts/evidence.py --table families --seeds 1
+	$(BIN)/python scripts/evidence.py --table families --seeds 1 --task pointmaze-large-navigate
+	for task in cube-single-play scene-play puzzle-3x3-play antmaze-medium-navigate; do $(BIN)/python scripts/evidence.py --table imitation --seeds 1 --task $$task --episodes 100; done
 
 # Exact versions for every supported Python, without index addresses; needs uv.
 lock:

@@ -140,12 +140,13 @@ MEASURES = {
 
 def measure(kind: str, *arguments: Any, cores: set[int] | None = None, **settings: Any) -> Found:
     """One measurement, in a process that may use these cores (all of them unless said)."""
-    asked = json.dumps([kind, list(arguments), settings])
-    pinned = {"preexec_fn": lambda: os.sched_setaffinity(0, cores)} if cores else {}
-    done = subprocess.run([sys.executable, "-m", __name__, asked], stdout=subprocess.PIPE, text=True, check=True, **pinned)  # type: ignore[call-overload]
+    asked = json.dumps([kind, arguments, settings, sorted(cores or ())])
+    done = subprocess.run([sys.executable, "-m", __name__, asked], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 if __name__ == "__main__":
-    kind, arguments, settings = json.loads(sys.argv[1])
+    kind, arguments, settings, cores = json.loads(sys.argv[1])
+    if cores:
+        os.sched_setaffinity(0, cores)  # before anything counts them
     print(json.dumps(MEASURES[kind](*arguments, **settings)))  # type: ignore[operator]

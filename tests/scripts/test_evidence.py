@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conftest import walk, write_npz
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "pointmaze.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "evidence.py"
 TASK = "pointmaze-medium-navigate-v0"
 ROWS = ["none", "mollified, weight 10, cost auto"]
 TINY = ["--steps", "20", "--steps-per-dispatch", "10", "--log-every", "10", "--eval-every", "20", "--save-every", "20"]

@@ -1,0 +1,98 @@
+"""The benchmark: its formula and bars by hand, each kind of measurement once at toy size, files and pictures."""
+
+import json
+
+import pytest
+from matplotlib.image import imread
+
+from mvl.bench import bars, growth, measures
+from mvl.bench.bars import Bar
+from mvl.bench.machine import matmul_rate, million_rows, plain_operations, random_walk
+from mvl.bench.measures import measure, step
+from mvl.cli import main
+
+
+def test_operations_of_a_plain_step_by_hand():
+    """17 passes of 10 rows through 4 - 8 - 8 - 1."""
+    assert plain_operations(10, 4, (8, 8)) == 17 * 10 * 2 * (4 * 8 + 8 * 8 + 8)
+
+
+def test_a_bar_passes_on_its_side_of_the_bound():
+    assert Bar("a", 0.9, 0.8, at_least=True).passes
+    assert not Bar("a", 0.7, 0.8, at_least=True).passes
+    assert Bar("a", 1.4, 1.5).passes
+    assert str(Bar("a step", 1.6, 1.5, unit="x")).split() == ["a", "step", "1.60x", "at", "most", "1.5x", "falls", "short"]
+
+
+def test_a_step_is_timed_at_the_size_that_was_asked_for(monkeypatch):
+    monkeypatch.setattr("mvl.bench.machine.best_time", lambda function, repeats=3: 7.0)
+    found = step("gcivl-mvl", batch=32, width=8, dimensions=3, rows=2002, seeds=2, steps=5, samples=2)
+    assert found["seconds"] == 7.0 / 5
+    assert found["operations"] == 2 * plain_operations(32, 6, (8, 8, 8))
+    assert found["compile_seconds"] > 0
+    assert found["bytes"] > 1e8
+
+
+def test_data_of_the_usual_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("mvl.bench.machine.random_walk", lambda dimensions, rows: random_walk(dimensions, 5005))
+    path = million_rows(tmp_path)
+    assert main(["data", "check", str(path)]) == 0
+    assert len(random_walk(2, 5005).ends) == 5
+
+
+@pytest.mark.slow
+def test_measurements_run_in_processes_of_their_own():
+    import os
+
+    core = {min(os.sched_getaffinity(0))}
+    assert 1e8 < measure("rate", cores=core)["flops"] < 1e13
+    words = measure("command", "--help")
+    assert words["failed"] == 0
+    assert 0 < words["seconds"] < 5
+    assert measure("command", "nothing")["failed"] == 1
+
+
+def test_rates_are_those_of_the_best_size(monkeypatch):
+    times = iter([1.0, 1.0, 1.0, 0.5, 1.0])
+    monkeypatch.setattr("mvl.bench.machine.best_time", lambda function: next(times))
+    assert matmul_rate() == pytest.approx(2e10, rel=0.2)
+
+
+def test_evaluation_is_compared_with_one_step_at_a_time():
+    found = measures.evaluation("", episodes=1)
+    assert found["seconds"] > 0
+    assert found["slow_seconds"] > 0
+    assert found["episodes_per_second"] == pytest.approx(5 / found["seconds"])
+
+
+def stand_in(kind, *arguments, cores=None, **settings):
+    """Plausible numbers without measuring."""
+    return {
+        "rate": {"flops": 1e11},
+        "step": {"seconds": 0.01 * settings.get("seeds", 1), "operations": 8e8, "compile_seconds": 1.0, "bytes": 1e8},
+        "evaluation": {"seconds": 1.0, "slow_seconds": 9.0, "episodes_per_second": 250.0},
+        "command": {"seconds": 0.2, "failed": 0.0},
+        "training_memory": {"bytes": 2e9},
+    }[kind]
+
+
+def test_every_bar_is_taken_written_drawn_and_compared(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bars, "measure", stand_in)
+    monkeypatch.setattr(growth, "measure", stand_in)
+    monkeypatch.setattr("mvl.bench.machine.random_walk", lambda dimensions, rows: random_walk(dimensions, 5005))
+    result, picture = tmp_path / "one.json", tmp_path / "one.png"
+    assert main(["bench", "--to", str(result), "--picture", str(picture)]) == 0
+    out = capsys.readouterr().out
+    figures = json.loads(result.read_text())
+    assert len(figures["bars"]) == 13
+    verdicts = {bar["name"].split(",")[0]: bar["passes"] for bar in figures["bars"] if "GCIVL" not in bar["name"]}
+    assert [name for name, passes in verdicts.items() if not passes] == ["memory"]
+    assert out.count("passes") + out.count("falls short") == 13
+    assert set(figures["growth"]) == set(growth.GROWTH)
+    assert "hiql-mvl" in figures["recipes"]
+    assert imread(picture).shape[1] > 900
+    assert main(["bench", "--compare", str(result), str(result)]) == 0
+    assert capsys.readouterr().out.count("+0%") == 13
+    (tmp_path / "no.json").write_text("{}")
+    assert main(["bench", "--compare", str(result), str(tmp_path / "no.json")]) == 1
+    assert "not the figures of a benchmark (it has no bars)" in capsys.readouterr().err
