@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mvl.errors import MvlError
-from mvl.evaluation.environments import Environments, Start
+from mvl.evaluation.environments import Environments, Start, slot_class
 from mvl.evaluation.rollout import play, starts
 
 TASK = "pointmaze-medium-navigate-v0"
@@ -97,3 +97,9 @@ def test_a_script_without_a_main_guard_can_evaluate(tmp_path):
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     assert done.stdout.split("\n") == ["once", "(2, 2)", ""]
+
+
+def test_environments_that_take_much_memory_are_played_few_at_a_time():
+    assert slot_class("pointmaze-medium-navigate-v0").at_once > 250
+    for name in ("cube-single-play-v0", "scene-noisy-v0", "puzzle-4x4-play-oraclerep-v0"):
+        assert 160e6 * slot_class(name).at_once < 4e9

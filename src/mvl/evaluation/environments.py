@@ -56,10 +56,18 @@ class Slot:
         return self.observation
 
 
+class Arm(Slot):
+    """One environment with an arm in it."""
+
+    at_once = 16
+    """Each takes up to 160 MB."""
+
+
 def slot_class(dataset_name: str) -> "type[Slot] | type[Kitchen]":
     """What plays a task; complains if that is not installed."""
-    if not dataset_name.startswith("kitchen-"):
-        return Slot
+    family = dataset_name.split("-")[0]
+    if family != "kitchen":
+        return Arm if family in ("cube", "scene", "puzzle") else Slot
     from mvl.evaluation.kitchen import Kitchen, check_installed
 
     check_installed()
