@@ -20,7 +20,7 @@ def test_pull_train_and_evaluate(tmp_path, monkeypatch, capsys):
     assert main(["train", "kitchen-partial", "--recipe", "gcivl", "--run", str(run), *SMALL]) == 0
     shown = capsys.readouterr()
     assert "(microwave 0.00, kettle 0.00, light switch 0.00, slide cabinet 0.00)" in shown.err
-    heads, row = shown.out.splitlines()[-3:-1]
+    heads, row = shown.out.splitlines()[-4:-2]
     assert heads.split() == ["microwave", "kettle", "light", "switch", "slide", "cabinet", "overall"]
     assert row.split() == ["seed", "0", "0.00", "0.00", "0.00", "0.00", "0.000"]
     assert len(heads) == len(row)

@@ -32,7 +32,7 @@ def one_step(name: str, dimensions: int, oracle: bool = False):
     learner = Learner(small_recipe(name).fit(data.statistics), shapes_of(data))
     rows = on_device(data)
     state = jax.jit(learner.init)(jnp.asarray(0))
-    step = jax.jit(lambda state, rows: learner.steps(state, rows, 1))
+    step = jax.jit(lambda state, rows: learner.update(state, learner.sample(rows, learner.keys(state.seed, state.step)[0])))
     (after, metrics), (again, _) = step(state, rows), step(state, rows)
     assert all(np.isfinite(np.asarray(value)).all() for value in jax.tree.leaves((after.params, metrics)))
     assert all((np.asarray(a) == np.asarray(b)).all() for a, b in zip(*map(jax.tree.leaves, (after, again)), strict=True))

@@ -55,7 +55,7 @@ def test_the_environments_answer(name, oracle):
     assert goals.shape == (1, 2 if oracle else observation)  # where the ball, or the body, should be
     assert np.isfinite(last).all()
     assert not (first == last).all()
-    assert (done.tolist(), success.tolist()) == ([False], [False])
+    assert (done.tolist(), success.tolist()) == ([False], [[False]])
 
 
 @pytest.mark.parametrize(("name", "oracle"), list(zip(TASKS, (True, False), strict=True)))
