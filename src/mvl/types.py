@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -145,6 +146,11 @@ class Field(NamedTuple):
     def paired(self) -> bool:
         """Whether point i belongs to goal i alone."""
         return self.points.ndim == self.goals.ndim
+
+    def part(self, fraction: float) -> Field:
+        """The first points with their goals: a batch is drawn at random and in no order. A few points with every goal stay."""
+        count = math.ceil(fraction * self.points.shape[0])
+        return Field(self.at, self.points[:count], self.goals[:count]) if self.paired else self
 
 
 class View(NamedTuple):

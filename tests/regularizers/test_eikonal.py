@@ -2,6 +2,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from mvl.errors import UsageError
 from mvl.regularizers.eikonal import Eikonal
 from mvl.types import Field
 
@@ -48,3 +49,13 @@ def test_second_order_gradient_by_hand(key):
     points = jnp.ones((4, 1))
     gradient = jax.grad(lambda w: Eikonal()(Field(lambda p, g: w * p[None, ..., 0], points, points), key)[0])(3.0)
     assert float(gradient) == pytest.approx(4.0, abs=1e-5)
+
+
+def test_a_part_of_the_batch(key):
+    """Slopes 1 in the first half and 3 in the second: only the first is looked at."""
+    points = jnp.concatenate([jnp.full((4, 1), 1.0), jnp.full((4, 1), 3.0)])
+    field = Field(lambda p, g: 0.5 * p[None, ..., 0] ** 2, points, points)
+    assert float(Eikonal(fraction=0.5)(field, key)[0]) == pytest.approx(0, abs=1e-6)
+    assert float(Eikonal()(field, key)[0]) == pytest.approx(4 / 2, rel=1e-5)
+    with pytest.raises(UsageError, match="a fraction in"):
+        Eikonal(fraction=0.0)

@@ -145,9 +145,11 @@ def test_fraction_looks_at_that_share_of_the_batch(key):
     points = jax.random.normal(key, (100, 2))
     Mollified(fraction=0.25)(Field(at, points, points), key)
     assert seen == [(25, 2), (10, 25, 2)]
-    rows, goals = Mollified(fraction=0.25).chosen(Field(at, points, points))
-    assert (rows == points[:25]).all()
-    assert (rows == goals).all()  # a state keeps its goal
+    part = Field(at, points, 2 * points).part(0.25)
+    assert (part.points == points[:25]).all()
+    assert (part.goals == 2 * points[:25]).all()  # a state keeps its goal
+    crossed = Field(at, points[:, None], points)
+    assert crossed.part(0.25) is crossed
 
 
 def test_through_the_center_the_loss_is_the_same_and_neighbors_are_constant(key):

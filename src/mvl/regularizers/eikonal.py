@@ -18,10 +18,17 @@ class Eikonal:
     """Factor on the penalty."""
     speed: float = 1.0
     """S, distance covered per unit of cost."""
+    fraction: float = 1.0
+    """Share of the batch that is regularized."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction <= 1:
+            raise UsageError("eikonal needs a fraction in (0, 1].")
 
     def __call__(self, field: Field, key: Key) -> Loss:
         if not field.paired:
             raise UsageError("eikonal needs each state with its own goal; set the representation's anchors to 0.")
+        field = field.part(self.fraction)
         heads = jax.eval_shape(field.at, field.points, field.goals).shape[0]
         slopes = jnp.stack([self.slope(field, head) for head in range(heads)])  # (heads, batch, d)
         length = jnp.linalg.norm(slopes + 1e-8, axis=-1)  # the shift keeps the norm differentiable at zero

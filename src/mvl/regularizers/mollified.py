@@ -36,7 +36,7 @@ class Mollified:
     antithetic: bool = False
     """Draw neighbors in mirrored pairs, s + e and s - e."""
     fraction: float = 1.0
-    """Share of the batch that is regularized: its first states, since a batch is drawn at random and in no order."""
+    """Share of the batch that is regularized."""
     through: Literal["both", "center"] = "both"
     """Train both values, or hold the neighbors' constant: the center alone rises, at a third of the cost."""
 
@@ -55,7 +55,7 @@ class Mollified:
         return replace(self, cost=cost, scale=statistics.spread if self.scale == "std" else self.scale)
 
     def __call__(self, field: Field, key: Key) -> Loss:
-        points, goals = self.chosen(field)
+        _, points, goals = field.part(self.fraction)
         steps = self.steps(key, points.shape)  # (samples, batch, d)
         cost = self.price() * jnp.linalg.norm(steps, axis=-1)  # (samples, batch)
 
@@ -65,13 +65,6 @@ class Mollified:
         hinged = excess.mean(axis=1) if self.form == "text" else excess
         penalty = jnp.square(jax.nn.relu(hinged)).mean(axis=tuple(range(1, hinged.ndim))).sum()
         return self.weight * penalty, {"penalty": penalty, "active": (hinged > 0).mean()}
-
-    def chosen(self, field: Field) -> tuple[Array, Array]:
-        """The first part of the batch, or all of it; a field of a few points with every goal is a part already."""
-        if not field.paired:
-            return field.points, field.goals
-        count = math.ceil(self.fraction * field.points.shape[0])
-        return field.points[:count], field.goals[:count]
 
     def steps(self, key: Key, shape: tuple[int, ...]) -> Array:
         """Steps to the neighbors, in units of `scale`."""
