@@ -59,7 +59,7 @@ def test_rates_are_those_of_the_best_size(monkeypatch):
 
 
 def test_evaluation_is_compared_with_one_step_at_a_time():
-    found = measures.evaluation("", episodes=1)
+    found = measures.evaluation(episodes=1)
     assert found["seconds"] > 0
     assert found["slow_seconds"] > 0
     assert found["episodes_per_second"] == pytest.approx(5 / found["seconds"])

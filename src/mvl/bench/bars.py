@@ -9,7 +9,7 @@ from mvl.bench.measures import Found, measure
 
 SIZES = {"1024 x 512": (1024, 512), "256 x 256": (256, 256), "256 x 128": (256, 128)}
 """Batch and width."""
-FAST_DATA_STEPS = ["--steps", "1000", "--eval-every", "1000", "--log-every", "500", "--save-every", "1000"]
+SHORT_RUN = ["--run", "FOLDER/run", "--steps", "1000", "--eval-every", "1000", "--save-every", "1000", "--log-every", "100"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def regularized() -> tuple[list[Bar], dict[str, Found]]:
 def seeds(data: str) -> tuple[list[Bar], dict[str, Found]]:
     """Whole commands: starting, compiling and training, four seeds in one process against four processes in turn."""
     flags = ["train", data, "--recipe", "gcivl", "--value.widths", "128", "128", "128", "--policy.widths", "128", "128", "128"]
-    flags += [*FAST_DATA_STEPS, "--run", "FOLDER/run"]
+    flags += SHORT_RUN
     alone, together = measure("command", *flags), measure("command", *flags, "--seeds", "4")
     steps = [measure("step", "gcivl", 256, 128, seeds=count) for count in (1, 4)]
     found = {"one seed, 1000 steps": alone, "four seeds, 1000 steps": together, "step, four seeds of 256 x 128": steps[1]}
@@ -69,13 +69,13 @@ def seeds(data: str) -> tuple[list[Bar], dict[str, Found]]:
 
 
 def evaluation() -> tuple[list[Bar], dict[str, Found]]:
-    played = measure("evaluation", "")
+    played = measure("evaluation")
     name = "evaluation, 5 tasks x 50 episodes, against one environment and step at a time"
     return [Bar(name, played["slow_seconds"] / played["seconds"], 8.0, at_least=True, unit="x")], {"evaluation": played}
 
 
 def starting(data: str) -> tuple[list[Bar], dict[str, Found]]:
-    train = ["train", data, "--recipe", "gcivl", *FAST_DATA_STEPS, "--log-every", "100", "--run", "FOLDER/run"]
+    train = ["train", data, "--recipe", "gcivl", *SHORT_RUN]
     first = measure("command", *train, until="step 100/")
     again = measure("command", *train, until="step 100/")
     words = min((measure("command", "--help") for _ in range(3)), key=lambda found: found["seconds"])

@@ -58,7 +58,7 @@ def step(
     return {"seconds": seconds, "compile_seconds": compiling, "operations": seeds * plain_operations(*size), "bytes": memory()}
 
 
-def evaluation(data: str, episodes: int = 50) -> Found:
+def evaluation(episodes: int = 50) -> Found:
     """Seconds of the five tasks of pointmaze-medium, all at once and, a few of them, one step of one environment at a time.
 
     The policy is untrained, so nearly every episode lasts to its end; the rate of the slow way is per step.
