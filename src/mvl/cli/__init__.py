@@ -13,6 +13,7 @@ COMMANDS = {
     "eval": "Play a trained run's policy in its environment.",
     "data": "Generate datasets, and check what is in a file.",
     "recipes": "List the recipes and the parts they are made of.",
+    "view": "Watch a policy in 3-D, in a browser; two runs side by side.",
     "bench": "Time it here: steps, evaluation, start-up, in ratios.",
     "doctor": "Show devices, versions and what rendering would use.",
     "demo": "From nothing to an evaluated policy and a picture, in minutes.",
