@@ -11,7 +11,7 @@ LAST_GROUP = 2
 SHARP = np.radians(35)
 """Faces that meet at more than this are drawn with an edge between them."""
 
-MARGIN = 0.06
+MARGIN = 0.08
 """Of the floor, around what stands on it."""
 
 

@@ -12,17 +12,13 @@ import viser
 
 from mvl.data.names import TaskName
 from mvl.deploy.viewer.recording import Recording
-from mvl.deploy.viewer.stage import Stage
+from mvl.deploy.viewer.stage import Stage, path_color
 from mvl.errors import UsageError
 from mvl.report.fields import MAZES
 
 TICKS = 30
 """Per second: how often the controls are looked at."""
 SPEEDS = {"x 1/4": 0.25, "x 1/2": 0.5, "x 1": 1.0, "x 2": 2.0, "x 4": 4.0, "x 8": 8.0, "x 16": 16.0}
-LEGEND = (
-    "Path: <span style='color:#009e73'>**teal**</span> with the mollified regularizer, "
-    "<span style='color:#7b3294'>**purple**</span> without."
-)
 FLOOR = "Floor: V(s, goal), from dark (far) to bright (near)."
 PIN, COPIES = "Goal: the orange pin.", "Goal: the pale copies; one floating above a thing shows the color it has to get."
 
@@ -34,15 +30,17 @@ class View(NamedTuple):
     """Direction from what is looked at to the camera."""
     distance: float
     """In lengths of the ground."""
+    height: float
+    """Of what is looked at, in the same lengths."""
     beside: int
     """The axis along which a second run is set beside the first: across the screen."""
     speed: str
 
 
 VIEWS = {
-    "maze": View((0, -0.62, 0.78), 1.25, 0, "x 8"),
-    "arm": View((0.86, 0.18, 0.45), 1.5, 1, "x 1"),
-    "kitchen": View((-0.35, -0.85, 0.45), 1.3, 0, "x 1"),
+    "maze": View((0, -0.62, 0.78), 1.25, 0.0, 0, "x 8"),
+    "arm": View((0.88, 0.14, 0.45), 1.65, 0.24, 1, "x 1"),
+    "kitchen": View((-0.4, -0.85, 0.4), 1.5, 0.35, 0, "x 1"),
 }
 
 
@@ -122,7 +120,8 @@ class Page:
         self.speed = gui.add_dropdown("speed", list(SPEEDS), initial_value=self.view.speed)
         valued = any(recording.values for recording in self.recordings)
         self.floor = gui.add_checkbox("value on the floor", valued, visible=valued)
-        gui.add_markdown("\n\n".join([LEGEND, *([FLOOR] if valued else []), PIN if first.maze else COPIES]))
+        notes = [*map(_legend, self.recordings), *([FLOOR] if valued else []), PIN if first.maze else COPIES]
+        gui.add_markdown("\n\n".join(notes))
 
     def _task_name(self, task: int) -> str:
         """The task's number, and how often each run got there."""
@@ -133,20 +132,26 @@ class Page:
         """Plain lights: a picture of surroundings to be mirrored in everything would be slow without a graphics card."""
         self.server.scene.configure_environment_map(None)
         self.server.scene.configure_default_lights(enabled=False)
-        self.server.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 160), intensity=1.6)
+        self.server.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 160), intensity=1.9)
         above = self.stages[0].size * np.array([-0.5, -0.7, 1.6])
-        self.server.scene.add_light_directional("/sun", intensity=1.6, position=tuple(above), cast_shadow=True)
+        self.server.scene.add_light_directional("/sun", intensity=1.7, position=tuple(above), cast_shadow=True)
 
     def _camera(self, last: np.ndarray) -> None:
         """Look at the middle of all stages from far enough to see them."""
         low, high = self.stages[0].extent[0], self.stages[-1].extent[1] + last
-        middle = (low + high) / 2
+        middle = (low + high) / 2 + [0, 0, self.view.height * self.stages[0].size]
         size = np.ptp([low, high], axis=0)
-        away = self.view.distance * max(self.stages[0].size, 0.75 * float(size.max()))
+        away = self.view.distance * max(self.stages[0].size, 0.85 * float(size[self.view.beside]))
         camera = self.server.initial_camera
         camera.position = middle + away * np.array(self.view.towards)
         camera.look_at, camera.fov = middle, np.radians(45)
         camera.near, camera.far = away / 200, 20 * away
+
+
+def _legend(recording: Recording) -> str:
+    color = "#{:02x}{:02x}{:02x}".format(*path_color(recording))
+    kind = "teal: mollified value" if recording.mollified else "purple: no mollifier"
+    return f"<b style='color:{color}'>{recording.name}</b>: {recording.description.recipe_name} ({kind})"
 
 
 @contextmanager

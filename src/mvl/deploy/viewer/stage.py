@@ -9,6 +9,7 @@ from matplotlib import colormaps
 from mvl.deploy.viewer.episodes import Episode, tip_site
 from mvl.deploy.viewer.geometry import Shape, ground, moving, placed, shapes
 from mvl.deploy.viewer.recording import Recording
+from mvl.report.fields import CELLS
 
 TEAL, PURPLE, ORANGE, GRAY, WHITE = (0, 158, 115), (123, 50, 148), (213, 94, 0), (222, 224, 227), (255, 255, 255)
 """Paths of a mollified value, paths of any other; goals; floors; the lines of paths."""
@@ -25,7 +26,7 @@ class Stage:
         self.scene, self.name, self.recording = scene, name, recording
         played = [episode for task in recording.episodes for episode in task]
         self.shapes = shapes(recording.model, np.concatenate([episode.colors for episode in played]))
-        self.color = TEAL if recording.mollified else PURPLE
+        self.color = path_color(recording)
         looks = [poses for episode in played for poses in (episode.poses[0], episode.target.poses)]
         self.extent = ground(recording.model, self.shapes, looks)
         self.size = float(np.ptp(self.extent, axis=0).max())
@@ -82,7 +83,7 @@ class Stage:
         """A thin line along every step, and waypoints evenly spaced in time."""
         path = self.episode.path
         self.times = np.unique(np.linspace(0, self.episode.length, WAYPOINTS).round().astype(int))
-        ball = trimesh.creation.icosphere(subdivisions=2, radius=0.006 * self.size)
+        ball = trimesh.creation.icosphere(subdivisions=2, radius=0.007 * self.size)
         self.waypoints = self.scene.add_batched_meshes_simple(
             f"{self.name}/waypoints", ball.vertices, ball.faces, np.tile([1.0, 0, 0, 0], (len(self.times), 1)), path[self.times],
             batched_colors=np.tile(np.array(self.color, np.uint8), (len(self.times), 1)), lod="off", cast_shadow=False,
@@ -130,9 +131,9 @@ class Stage:
 
     def _label(self) -> list[Any]:
         (left, near, height), (right, far, _) = self.extent
-        text = f"{self.recording.name} ({self.recording.description.recipe_name}): {outcome(self.episode)}"
+        text = f"{self.recording.name}: {outcome(self.episode)}"
         where = (right, (near + far) / 2, height) if self.recording.maze is None else ((left + right) / 2, near, height)
-        return [self.scene.add_label(f"{self.name}/label", text, position=where, font_screen_scale=1.4, anchor="top-center")]
+        return [self.scene.add_label(f"{self.name}/label", text, position=where, font_screen_scale=1.3, anchor="top-center")]
 
     def _value(self, values: np.ndarray) -> Any:
         """The value surface as a picture just above the floor, its colors spread over what is free."""
@@ -140,12 +141,18 @@ class Stage:
         assert maze is not None
         free = values[maze.grid()[2]]
         scaled = np.clip((values - free.min()) / max(float(np.ptp(free)), 1e-9), 0, 1)
-        picture = (255 * colormaps["viridis"](scaled)[..., :3]).astype(np.uint8)
+        hidden = CELLS // 2  # the outer walls stand on the rim; without it, it cannot show from outside
+        picture = (255 * colormaps["viridis"](scaled)[hidden:-hidden, hidden:-hidden, :3]).astype(np.uint8)
         left, right, bottom, top = maze.extent
-        where = ((left + right) / 2, (bottom + top) / 2, 0.002 * self.size)
-        return self.scene.add_image(
-            f"{self.name}/value", picture, right - left, top - bottom, position=where, format="png", cast_shadow=False
+        where, size = (
+            ((left + right) / 2, (bottom + top) / 2, 0.002 * self.size),
+            (right - left - maze.unit, top - bottom - maze.unit),
         )
+        return self.scene.add_image(f"{self.name}/value", picture, *size, position=where, format="png", cast_shadow=False)
+
+
+def path_color(recording: Recording) -> tuple[int, int, int]:
+    return TEAL if recording.mollified else PURPLE
 
 
 def outcome(episode: Episode) -> str:
