@@ -80,8 +80,9 @@ class Stage:
         )  # fmt: skip
 
     def _path(self) -> list[Any]:
-        """A thin line along every step, and waypoints evenly spaced in time."""
-        path = self.episode.path
+        """A white line along every step, and waypoints evenly spaced in time."""
+        on_value = self.recording.maze is not None  # there the line is wide: purple is also the color of low values
+        path = self.episode.path + np.array([0, 0, 0.012 * self.size * on_value])
         self.times = np.unique(np.linspace(0, self.episode.length, WAYPOINTS).round().astype(int))
         ball = trimesh.creation.icosphere(subdivisions=2, radius=0.009 * self.size)
         self.waypoints = self.scene.add_batched_meshes_simple(
@@ -91,7 +92,7 @@ class Stage:
         line = np.stack([path[:-1], path[1:]], axis=1)
         return [
             self.waypoints,
-            self.scene.add_line_segments(f"{self.name}/line", line, WHITE, thickness=0.0025 * self.size),
+            self.scene.add_line_segments(f"{self.name}/line", line, WHITE, thickness=(0.022 if on_value else 0.0025) * self.size),
         ]
 
     def _waypoint_colors(self) -> np.ndarray:
