@@ -33,6 +33,11 @@ def parser() -> Parser:
     )
     run.add_argument("--workers", type=int, help="evaluation processes (default: one per core)")
     run.add_argument("--resume", type=Path, metavar="RUN", help="continue this run exactly; --steps may lengthen it")
+    many = made.add_argument_group("several devices")
+    many.add_argument("--devices", type=int, metavar="N", help="split every batch over N devices (of all processes together)")
+    many.add_argument("--coordinator", metavar="HOST:PORT", help="train with processes on other hosts; the first one's address")
+    many.add_argument("--processes", type=int, metavar="P", help="how many there are")
+    many.add_argument("--process-id", type=int, metavar="I", help="which of them this is; 0, the first, evaluates and writes")
     return made
 
 
@@ -50,22 +55,26 @@ def run(argv: list[str]) -> None:
     changes = _settings(options, task, settings)
 
     from mvl.report.finish import finish
+    from mvl.runs.hosts import joined
     from mvl.runs.training import train
 
-    path = train(
-        task,
-        options.recipe,
-        preset=options.preset,
-        run=options.run,
-        seeds=options.seeds,
-        first_seed=options.first_seed,
-        data=options.data,
-        held_out=options.held_out,
-        mapped=options.mapped,
-        workers=options.workers,
-        **changes,
-    )
-    print(finish(path))
+    with joined(options.coordinator, options.processes, options.process_id) as first:
+        path = train(
+            task,
+            options.recipe,
+            preset=options.preset,
+            run=options.run,
+            seeds=options.seeds,
+            first_seed=options.first_seed,
+            data=options.data,
+            held_out=options.held_out,
+            mapped=options.mapped,
+            workers=options.workers,
+            devices=options.devices,
+            **changes,
+        )
+    if first:
+        print(finish(path))
 
 
 def _resume(options: Any, task: str | None, settings: list[str]) -> None:
@@ -76,9 +85,13 @@ def _resume(options: Any, task: str | None, settings: list[str]) -> None:
         raise UsageError("a resumed run knows its task; give only: mvl train --resume RUN")
 
     from mvl.report.finish import finish
+    from mvl.runs.hosts import joined
     from mvl.runs.training import resume
 
-    print(finish(resume(options.resume, steps=steps, workers=options.workers)))
+    with joined(options.coordinator, options.processes, options.process_id) as first:
+        path = resume(options.resume, steps=steps, workers=options.workers, devices=options.devices)
+    if first:
+        print(finish(path))
 
 
 def _defaults(options: Any, task: str | None) -> type:

@@ -15,6 +15,7 @@ from mvl.data.goals import Rows
 from mvl.data.mapped import Mapped
 from mvl.errors import MvlError
 from mvl.learn.learner import Learner, State
+from mvl.learn.split import Split
 from mvl.types import Batch
 
 Columns = dict[str, np.ndarray]
@@ -49,29 +50,39 @@ def initial_state(learner: Learner, seeds: list[int]) -> State:
     return jax.jit(jax.vmap(learner.init))(jnp.asarray(seeds, jnp.uint32))
 
 
-def dispatches(learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int) -> Iterator[tuple[State, Columns]]:
-    """Train until `steps`, `per_call` steps at a time; the state that goes in is used up."""
-    seeds, first = state.seed.shape[0], int(state.step[0])
+def dispatches(
+    learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int, split: Split | None = None
+) -> Iterator[tuple[State, Columns]]:
+    """Train until `steps`, `per_call` steps at a time; the state that goes in is used up.
+
+    With a `split`, rows lie on all of its devices already; the states that come out are this process's own copies.
+    """
+    seeds, calls = state.seed.shape[0], range(int(state.step[0]), steps, per_call)
     if isinstance(data, Mapped):
-        run = jax.jit(over_seeds(learner.updates, seeds), donate_argnums=0)
-        feed: Iterator[Any] = ahead(
-            partial(drawn_batches(learner, data, per_call), np.asarray(state.seed)), range(first, steps, per_call)
-        )
+        function = over_seeds(learner.updates, seeds)
+        feed: Iterator[Any] = ahead(partial(drawn_batches(learner, data, per_call, split), np.asarray(state.seed)), calls)
     else:
-        run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, per_call), seeds, shared=1), donate_argnums=0)
-        feed = repeat(data, len(range(first, steps, per_call)))
-    for given in feed:
-        state, metrics = run(state, given)
+        function = over_seeds(lambda s, d: learner.steps(s, d, per_call, split), seeds, shared=1)
+        feed = repeat(data, len(calls))
+    run = jax.jit(function, donate_argnums=0, out_shardings=split.everywhere if split else None)
+    everywhere = split.copied(state) if split else state
+    for step, given in zip(calls, feed, strict=True):
+        everywhere, metrics = run(everywhere, given)
         columns = {name: np.asarray(column) for name, column in metrics.items()}
-        check_finite(columns, int(state.step[0]) - per_call)
-        yield state, columns
+        check_finite(columns, step)
+        yield split.own_copy(everywhere) if split else everywhere, columns
 
 
-def drawn_batches(learner: Learner, data: Mapped, count: int) -> Callable[[np.ndarray, int], Batch]:
+def drawn_batches(learner: Learner, data: Mapped, count: int, split: Split | None = None) -> Callable[[np.ndarray, int], Batch]:
     """(seeds, step) -> the batches of the next `count` steps, (seeds, count, batch, ...) each: the ones `learner.steps` draws."""
 
     many = jax.jit(jax.vmap(partial(learner.draw, data.rows), in_axes=(0, None)))
-    return lambda seeds, step: jax.device_put(data.look_up(many(seeds, np.arange(step, step + count, dtype=np.int32))))
+
+    def batches(seeds: np.ndarray, step: int) -> Batch:
+        drawn = many(seeds, np.arange(step, step + count, dtype=np.int32))
+        return split.joined(data.look_up(split.own_part(drawn))) if split else jax.device_put(data.look_up(drawn))
+
+    return batches
 
 
 def ahead(make: Callable[[int], Any], inputs: Iterable[int]) -> Iterator[Any]:

@@ -37,7 +37,7 @@ def room() -> int | None:
     """Bytes free on the device that trains, where that can be known."""
     import jax
 
-    device = jax.devices()[0]
+    device = jax.local_devices()[0]
     if device.platform != "cpu":
         memory = device.memory_stats() or {}
         return memory["bytes_limit"] - memory["bytes_in_use"] if "bytes_limit" in memory else None
