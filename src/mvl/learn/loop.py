@@ -16,6 +16,7 @@ from mvl.data.mapped import Mapped
 from mvl.errors import MvlError
 from mvl.learn.learner import Learner, State
 from mvl.learn.split import Split
+from mvl.learn.spread import Spread
 from mvl.types import Batch
 
 Columns = dict[str, np.ndarray]
@@ -29,8 +30,8 @@ class NonFiniteLossError(MvlError):
 def over_seeds(function: Callable[..., Any], seeds: int, shared: int = 0) -> Callable[..., Any]:
     """The function for several seeds in one call: leading axis on all but the last `shared` arguments.
 
-    On a CPU one after another: its cores are busy with one seed, and products of several batched together are slower there
-    (docs/speed.md). Elsewhere side by side, which a small network needs to fill the device.
+    On a CPU one after another, since products of several batched together are slower there (docs/speed.md). Elsewhere
+    side by side, which a small network needs to fill the device.
     """
 
     def alone(*args: Any) -> Any:
@@ -55,22 +56,29 @@ def dispatches(
 ) -> Iterator[tuple[State, Columns]]:
     """Train until `steps`, `per_call` steps at a time; the state that goes in is used up.
 
-    With a `split`, rows lie on all of its devices already; the states that come out are this process's own copies.
+    With a `split`, rows lie on all of its devices already. Where several devices take part, the states that come out are
+    this process's own copies.
     """
     seeds, calls = state.seed.shape[0], range(int(state.step[0]), steps, per_call)
+    spread = None if split else Spread.over(seeds)
     if isinstance(data, Mapped):
-        function = over_seeds(learner.updates, seeds)
+        function, shared = over_seeds(learner.updates, seeds), 0
         feed: Iterator[Any] = ahead(partial(drawn_batches(learner, data, per_call, split), np.asarray(state.seed)), calls)
     else:
-        function = over_seeds(lambda s, d: learner.steps(s, d, per_call, split), seeds, shared=1)
-        feed = repeat(data, len(calls))
-    run = jax.jit(function, donate_argnums=0, out_shardings=split.everywhere if split else None)
-    everywhere = split.copied(state) if split else state
+        function, shared = over_seeds(lambda s, d: learner.steps(s, d, per_call, split), seeds, shared=1), 1
+        feed = repeat(spread.whole(data) if spread else data, len(calls))
+    placed = split or spread
+    run = jax.jit(
+        spread.on_each(function, shared) if spread else function,
+        donate_argnums=0,
+        out_shardings=split.everywhere if split else None,
+    )
+    state = placed.copied(state) if placed else state
     for step, given in zip(calls, feed, strict=True):
-        everywhere, metrics = run(everywhere, given)
+        state, metrics = run(state, given)
         columns = {name: np.asarray(column) for name, column in metrics.items()}
         check_finite(columns, step)
-        yield split.own_copy(everywhere) if split else everywhere, columns
+        yield placed.own_copy(state) if placed else state, columns
 
 
 def drawn_batches(learner: Learner, data: Mapped, count: int, split: Split | None = None) -> Callable[[np.ndarray, int], Batch]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mvl.data.sources.npz import folders
-from mvl.runs.evaluation import cores
+from mvl.learn.spread import cores
 from mvl.runs.folder import git_state, versions
 
 _PROBE = (

@@ -20,9 +20,10 @@ from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
 from mvl.learn.split import Split
+from mvl.learn.spread import cores
 from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
-from mvl.runs.evaluation import as_act, batched_act, cores, rows
+from mvl.runs.evaluation import as_act, batched_act, rows
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.hosts import Team
 from mvl.types import Batch, Key

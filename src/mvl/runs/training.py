@@ -23,6 +23,7 @@ from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
 from mvl.learn.split import Split
+from mvl.learn.spread import share_cores
 from mvl.recipes.presets import Schedule, named_recipe
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics
@@ -57,6 +58,8 @@ def train(
     """
     name = None if isinstance(task, Dataset) or is_file(task) else TaskName.parse(str(task))
     made, schedule = _planned(recipe, preset, name, changes)
+    if devices is None:
+        share_cores(seeds)
     split = Split.over(devices, made.learning.batch_size)
     if name:
         slot_class(str(name))  # complains now if its environment is not installed
@@ -92,6 +95,8 @@ def resume(
     devices: int | None = None,
 ) -> Path:
     """Continue a run from its last checkpoint, exactly (on as many devices as before); `steps` may lengthen it."""
+    if devices is None and (Path(run) / "run.json").exists():
+        share_cores(len(RunFolder.open(Path(run))[1].seeds))
     team = Team()
     if not team.first:
         description = Description.from_json(json.loads(team.exchange()[0]))  # the folder may lie on the first one's host alone
