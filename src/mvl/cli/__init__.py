@@ -15,6 +15,7 @@ COMMANDS = {
     "recipes": "List the recipes and the parts they are made of.",
     "reproduce": "Train a table of the paper, and print it beside the paper's.",
     "sweep": "Train tasks by recipes by seeds by settings, as one table.",
+    "tune": "Choose a few settings of a recipe on one task.",
     "bench": "Time it here: steps, evaluation, start-up, in ratios.",
     "doctor": "Show devices, versions and what rendering would use.",
     "demo": "From nothing to an evaluated policy and a picture, in minutes.",

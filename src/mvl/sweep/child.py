@@ -1,14 +1,77 @@
 """A training process that ends when whoever started it does: `python -m mvl.sweep.child CORE CLOCK COMMAND...`.
 
 Its standard input is a pipe nobody writes to; the pipe closes when the other end is gone, however that came about.
+Nothing here needs JAX, so the processes that only wait for such a child stay small.
 """
 
 import json
 import os
 import runpy
+import signal
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Order(NamedTuple):
+    """A job in plain words, for another process or machine; a run that is there already is continued."""
+
+    run: str
+    command: tuple[str, ...]
+    """Of `mvl`, if the run is new."""
+    log: str
+    clock: str
+
+
+def begin(order: Order, core: str = "any", device: int | None = None) -> "subprocess.Popen[bytes]":
+    """In a session of its own: Ctrl-C reaches it through its starter alone, once."""
+    Path(order.run).parent.mkdir(parents=True, exist_ok=True)
+    there = (Path(order.run) / "run.json").exists()
+    command = ("train", "--resume", order.run, "--workers", "1") if there else order.command
+    chosen = {} if device is None else {"CUDA_VISIBLE_DEVICES": str(device)}
+    with open(order.log, "ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "mvl.sweep.child", core, order.clock, *command],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env={**surroundings(), **chosen},
+            start_new_session=True,
+        )
+
+
+def stop(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
+    """Ask them to save and end, and wait; if that is interrupted, end them."""
+    for process in processes:
+        process.send_signal(signal.SIGINT)
+    try:
+        for process in processes:
+            process.wait()
+    except BaseException:
+        for process in processes:
+            process.kill()
+        raise
+
+
+class KilledError(Exception):
+    """The training process was killed from outside, which says nothing against trying again."""
+
+
+def train(order: Order) -> int:
+    """The exit code of the process that does it; if this is interrupted, that one saves what it has."""
+    process = begin(order)
+    try:
+        code = process.wait()
+    except BaseException:
+        stop([process])
+        raise
+    if code < 0:
+        raise KilledError(f"killed by signal {-code}")
+    return code
 
 
 def surroundings() -> dict[str, str]:

@@ -17,6 +17,13 @@ LOOK = 2.0
 """Seconds between looks at the runs' files."""
 
 
+def duration(seconds: float) -> str:
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
 class SweepDisplay:
     """Reads how far runs are from their own files, so it does not matter where they run."""
 

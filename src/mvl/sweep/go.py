@@ -9,16 +9,14 @@ from typing import Any
 from mvl.data.names import TaskName
 from mvl.errors import MvlError, StoppedError
 from mvl.evaluation.environments import slot_class
-from mvl.runs.display import clock, counting
+from mvl.runs.display import counting
 from mvl.sweep.data import how, missing, provide
-from mvl.sweep.display import SweepDisplay
-from mvl.sweep.engines.local import Report, run, slots
+from mvl.sweep.display import SweepDisplay, duration
+from mvl.sweep.engines import Engine
+from mvl.sweep.engines.local import run, slots
 from mvl.sweep.estimate import Probe, estimates
 from mvl.sweep.job import Job
 from mvl.sweep.plan import Plan
-
-Engine = Callable[[Sequence[Job], Report], dict[Job, str]]
-"""Does jobs, and returns those that failed, each with a complaint."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +74,13 @@ def described(
 
 
 def _time(jobs: Sequence[Job], seconds: dict[Job, float], at_once: int | None) -> str:
-    known = sum(seconds.values())
-    rest = len(jobs) - len(seconds)
+    known, rest = sum(seconds.values()), len(jobs) - len(seconds)
     unknown = f", and {rest} runs that cannot be measured here" if rest else ""
+    counted = "with evaluations at their longest and starting up left out"
     if at_once is None:
-        return f"{clock(known)} of one core of this machine (hours:minutes:seconds){unknown}"
+        return f"{duration(known)} of one core of this machine, {counted}{unknown}"
     longest = max([*seconds.values(), known / at_once])
-    return f"{clock(longest)} with {at_once} at a time (hours:minutes:seconds; evaluations counted at their longest){unknown}"
+    return f"{duration(longest)}, {at_once} at a time, {counted}{unknown}"
 
 
 def _not_playable(jobs: Sequence[Job]) -> dict[str, str]:

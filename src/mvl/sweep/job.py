@@ -12,6 +12,7 @@ from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Recipe
 from mvl.recipes.settings import choose, defaults, flags, plain
 from mvl.runs.folder import Description
+from mvl.sweep.child import Order
 
 UNTOLD = {"log_every", "save_every", "steps_per_dispatch"}
 """Settings that no result depends on."""
@@ -75,23 +76,17 @@ class Job:
         """When processes began and ended working on it."""
         return self.run.with_name(f"{self.run.name}.clock.jsonl")
 
+    def order(self) -> Order:
+        return Order(str(self.run), tuple(self.command()), str(self.log), str(self.clock))
+
     def command(self) -> list[str]:
-        """The arguments of `mvl` that do it, from wherever it stands."""
-        if (self.run / "run.json").exists():
-            return ["train", "--resume", str(self.run), "--workers", "1"]
+        """The arguments of `mvl` that train it from the start."""
         variant = self.variant
         base = defaults(variant.recipe, variant.preset, TaskName.parse(variant.task))()
-        words = [
-            "train",
-            variant.task,
-            "--recipe",
-            variant.recipe,
-            "--preset",
-            variant.preset,
-            *flags(base, dict(variant.changes)),
-        ]
-        words += ["--run", str(self.run), "--seeds", str(len(self.seeds)), "--first-seed", str(self.seeds[0])]
-        return [*words, "--workers", "1", *(["--data", str(self.data)] if self.data else [])]
+        words = ["train", variant.task, "--recipe", variant.recipe, "--preset", variant.preset]
+        words += [*flags(base, dict(variant.changes)), "--run", str(self.run), "--workers", "1"]
+        words += ["--seeds", str(len(self.seeds)), "--first-seed", str(self.seeds[0])]
+        return [*words, *(["--data", str(self.data)] if self.data else [])]
 
 
 def spelled(seeds: tuple[int, ...]) -> str:

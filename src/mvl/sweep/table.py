@@ -9,7 +9,7 @@ from pathlib import Path
 from mvl.data.files import atomic
 from mvl.data.names import TaskName
 from mvl.report.statistics import Estimate, estimate
-from mvl.runs.display import clock
+from mvl.sweep.display import duration
 from mvl.sweep.plan import Cell, Plan
 from mvl.sweep.store import Seed, held, spent
 
@@ -92,7 +92,7 @@ def _success(cell: Cell, seed: Seed) -> float:
 def compute(found: list[Result]) -> str:
     """All the work behind the table."""
     runs = {seed.run for result in found for seed in result.seeds}
-    return f"{len(runs)} finished runs, {clock(sum(spent(run) for run in runs))} hours of process time in all"
+    return f"{len(runs)} finished runs, {duration(sum(spent(run) for run in runs))} of process time in all"
 
 
 def text(plan: Plan, found: list[Result]) -> str:
