@@ -50,11 +50,19 @@ def stop(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
         process.send_signal(signal.SIGINT)
     try:
         for process in processes:
-            process.wait()
+            finished(process)
     except BaseException:
         for process in processes:
             process.kill()
         raise
+
+
+def finished(process: "subprocess.Popen[bytes]") -> int:
+    """Its exit code, once it has ended; only then is the pipe closed that keeps it going."""
+    code = process.wait()
+    assert process.stdin is not None
+    process.stdin.close()
+    return code
 
 
 class KilledError(Exception):
@@ -65,7 +73,7 @@ def train(order: Order) -> int:
     """The exit code of the process that does it; if this is interrupted, that one saves what it has."""
     process = begin(order)
     try:
-        code = process.wait()
+        code = finished(process)
     except BaseException:
         stop([process])
         raise

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mvl.sweep.child import begin, stop
+from mvl.sweep.child import begin, finished, stop
 from mvl.sweep.engines import Report, verdict
 from mvl.sweep.job import Job
 
@@ -43,7 +43,7 @@ def run(jobs: Sequence[Job], report: Report, room: Sequence[Slot]) -> dict[Job, 
                 if process.poll() is not None:
                     del running[job]
                     free.append(slot)
-                    ended[job] = verdict(job, process.returncode)
+                    ended[job] = verdict(job, finished(process))
             report(list(running), ended)
             if running:
                 time.sleep(PAUSE)
