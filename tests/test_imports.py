@@ -22,6 +22,7 @@ ORDER = [
     "evaluation",
     "runs",
     "report",
+    "sweep",
     "deploy",
     "bench",
     "cli",

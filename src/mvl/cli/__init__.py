@@ -13,6 +13,9 @@ COMMANDS = {
     "eval": "Play a trained run's policy in its environment.",
     "data": "Generate datasets, and check what is in a file.",
     "recipes": "List the recipes and the parts they are made of.",
+    "reproduce": "Train a table of the paper, and print it beside the paper's.",
+    "sweep": "Train tasks by recipes by seeds by settings, as one table.",
+    "tune": "Choose a few settings of a recipe on one task.",
     "bench": "Time it here: steps, evaluation, start-up, in ratios.",
     "doctor": "Show devices, versions and what rendering would use.",
     "demo": "From nothing to an evaluated policy and a picture, in minutes.",
@@ -22,7 +25,7 @@ USAGE = "usage: mvl COMMAND ...\n\nGoal-reaching policies from logged data (moll
 
 
 def overview() -> str:
-    lines = [f"  {name:<10}{text}" for name, text in COMMANDS.items()]
+    lines = [f"  {name:<11}{text}" for name, text in COMMANDS.items()]
     return USAGE + "\n".join(lines) + "\n\n`mvl COMMAND --help` says more. `mvl --version` prints the version.\n"
 
 

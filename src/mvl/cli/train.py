@@ -3,9 +3,8 @@
 import contextlib
 import io
 from argparse import BooleanOptionalAction
-from dataclasses import make_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from mvl.cli.parser import Parser
 from mvl.errors import UsageError
@@ -94,32 +93,18 @@ def _resume(options: Any, task: str | None, settings: list[str]) -> None:
         print(finish(path))
 
 
-def _defaults(options: Any, task: str | None) -> type:
-    """A dataclass of everything that can be set for this recipe, with its values at this preset and task."""
+def _settings(options: Any, task: str | None, argv: list[str]) -> dict[str, Any]:
+    """What `train` is to be given: the parts, and every setting of the schedule and the learning."""
     from mvl.data.names import TaskName
-    from mvl.recipes.presets import named_recipe
+    from mvl.recipes.settings import defaults
     from mvl.runs.training import is_file
 
     name = TaskName.parse(task) if task and not is_file(task) else None
-    parts = {axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
-    recipe, schedule = named_recipe(options.recipe, options.preset, name, parts)
-    learning = replace(recipe.learning, value_goals=recipe.value_goals)  # shown, and flags, even if the value chose them
+    swapped = {axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
+    kind = defaults(options.recipe, options.preset, name, swapped)
     import tyro
 
-    flat = tyro.conf.arg(name="")  # --steps, not --schedule.steps
-    groups: list[Any] = [(axis, type(getattr(recipe, axis)), getattr(recipe, axis)) for axis in AXES]
-    groups += [
-        ("schedule", Annotated[type(schedule), flat], schedule),
-        ("learning", Annotated[type(learning), flat, tyro.conf.AvoidSubcommands], learning),
-    ]
-    return make_dataclass("Settings", groups, frozen=True)
-
-
-def _settings(options: Any, task: str | None, argv: list[str]) -> dict[str, Any]:
-    """What `train` is to be given: the parts, and every setting of the schedule and the learning."""
-    import tyro
-
-    chosen: Any = tyro.cli(_defaults(options, task), args=argv, prog=f"mvl train {task or 'TASK'}")
+    chosen: Any = tyro.cli(kind, args=argv, prog=f"mvl train {task or 'TASK'}")
     parts = {axis: getattr(chosen, axis) for axis in AXES}
     return {**parts, **vars(chosen.schedule), **vars(chosen.learning)}
 
