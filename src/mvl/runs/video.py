@@ -17,7 +17,6 @@ from mvl.evaluation.environments import Environments, slot_class
 from mvl.evaluation.film import Film, check_installed
 from mvl.evaluation.rollout import Act, Played, play, starts
 from mvl.runs.devices import renderer
-from mvl.runs.display import counting
 from mvl.runs.evaluation import as_act, batched_act, cores, restore
 
 SMALLEST, LARGEST = 64, 2048
@@ -61,7 +60,11 @@ class Shots:
         return sorted(set(self.tasks or range(1, tasks + 1)))
 
 
-def film(run: Path | str, to: Path, shots: Shots, overwrite: bool = False) -> list[Clip]:
+Tell = Callable[[int, int], None]
+"""Is called with how much is done, and of how much."""
+
+
+def film(run: Path | str, to: Path, shots: Shots, tell: Tell = lambda done, total: None, overwrite: bool = False) -> list[Clip]:
     """Film episodes of the run's first policy into a folder, one mp4 file each; their names tell how they ended."""
     description, learner, state = restore(run)
     if not description.simulated:
@@ -78,18 +81,19 @@ def film(run: Path | str, to: Path, shots: Shots, overwrite: bool = False) -> li
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to, prefix=".film-") as scratch:
         camera = Film(scratch, backend, shots.size, shots.fps, shots.frames)
-        played, files = _filmed(act, description.task, camera, shots, chosen, (shots.seed, int(state.step[0]), 1))
+        seed = (shots.seed, int(state.step[0]), 1)
+        played, files = _filmed(act, description.task, camera, shots, chosen, seed, tell)
         for file in earlier:
             file.unlink()
         return _kept(played, files, stems, to, shots.episodes, chosen)
 
 
 def _filmed(
-    act: Act, task: str, camera: Film, shots: Shots, chosen: list[int], seed: tuple[int, ...]
+    act: Act, task: str, camera: Film, shots: Shots, chosen: list[int], seed: tuple[int, ...], tell: Tell
 ) -> tuple[Played, list[Path]]:
     """Play the episodes; what came of them, and their files."""
     count = len(chosen) * shots.episodes
-    with Environments(task, min(cores(), count), camera) as environments, counting(f"filming {task}") as tell:
+    with Environments(task, min(cores(), count), camera) as environments:
         total = -(-count // environments.at_once) * longest(task)
         played = play(_counted(act, tell, total), environments, 1, shots.episodes, seed, tasks=chosen)
         tell(total, total)
@@ -97,7 +101,7 @@ def _filmed(
     return played, [camera.file(start) for start in plan if start.task in chosen]
 
 
-def _counted(act: Act, tell: Callable[[int, int], None], total: int) -> Act:
+def _counted(act: Act, tell: Tell, total: int) -> Act:
     """The same policy, which tells how many of the longest possible episodes' steps are behind it."""
     done = 0
 
