@@ -74,6 +74,11 @@ class Content:
     """Why there are none."""
 
     @property
+    def trained(self) -> int:
+        """Steps so far, as far as they were noted."""
+        return max((row["step"] for row in self.metrics), default=0)
+
+    @property
     def overall(self) -> Success | None:
         return self.success[-1] if self.success else None
 

@@ -65,7 +65,7 @@ def _heading(contents: Sequence[Content]) -> tuple[str, str]:
     (content,) = contents
     seeds = len(content.description.seeds)
     lead = f"Success {result(content.overall)}, " if content.overall else ""
-    lead += f"{content.description.schedule.steps:,} steps, {seeds} seed{'s' if seeds > 1 else ''}."
+    lead += f"{content.trained:,} steps, {seeds} seed{'s' if seeds > 1 else ''}."
     return f"{content.recipe} on {where}", lead
 
 

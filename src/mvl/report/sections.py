@@ -58,17 +58,18 @@ def cell(success: Success | None) -> str:
 
 def comparison(contents: Sequence[Content], styles: dict[str, str]) -> Markup:
     """All runs in one table and one chart."""
-    heads = ["run", "task", "recipe", "steps", "seeds", "success [95 %]", "paper"]
+    several = len({content.description.task for content in contents}) > 1
+    heads = ["run", "recipe", *(["task"] if several else []), "steps", "seeds", "success [95 %]", "paper"]
     measured = [name for name in ("rank_correlation", "ascent", "jitter") if any(content.geometry for content in contents)]
     rows = []
     for content in contents:
         about = content.description
         link = Markup(f'<a href="#{anchor(content)}">{html(content.name)}</a>')
-        row: list[object] = [link, Path(about.task).name, content.recipe]
-        row += [f"{about.schedule.steps:,}", len(about.seeds), result(content.overall), cell(content.overall)]
+        row: list[object] = [link, content.recipe, *([Path(about.task).name] if several else [])]
+        row += [f"{content.trained:,}", len(about.seeds), result(content.overall), cell(content.overall)]
         row += [f"{_mean(content.geometry, name):.2f}" if content.geometry else NONE for name in measured]
         rows.append(row)
-    words = table("Success over all tasks", [*heads, *(MEASURES[name][0] for name in measured)], rows, left=3)
+    words = table("Success over all tasks", [*heads, *(MEASURES[name][0] for name in measured)], rows, left=3 if several else 2)
     series = [line for content in contents if (line := _line(content, content.evaluations, "overall", styles[content.name]))]
     drawn = f'<div class="grid-of">{curves("success", series, (0.0, 1.0))}</div>{_legend(series)}' if series else ""
     return Markup(f'<section id="comparison"><h2>Comparison</h2>{words}{drawn}</section>')
@@ -97,7 +98,8 @@ def _trained(content: Content) -> str:
     for axis in registry.AXES:
         settings = ", ".join(f"{key} {_shown(value)}" for key, value in recipe[axis].items() if key != "name")
         pairs.append((axis, f"{recipe[axis]['name']}{f' ({settings})' if settings else ''}"))
-    pairs.append(("trained", f"{about.schedule.steps:,} steps, batches of {about.recipe.learning.batch_size}"))
+    planned = "" if content.trained == about.schedule.steps else f" of {about.schedule.steps:,}"
+    pairs.append(("trained", f"{content.trained:,}{planned} steps, batches of {about.recipe.learning.batch_size}"))
     pairs.append(("seeds", ", ".join(map(str, about.seeds))))
     data = about.data
     held = f", {data['held_out']:g} of it held out" if data["held_out"] else ""
