@@ -101,7 +101,7 @@ class Filmed:
             self.renderer.close()
         self.model = model
         model.vis.global_.offwidth = model.vis.global_.offheight = self.film.size
-        model.vis.headlight.ambient[:] = 0.45
+        model.vis.headlight.ambient[:] = 0.3
         self.renderer = mujoco.Renderer(model, self.film.size, self.film.size)
         # Without a graphics card shadows take most of the time; light from the camera makes up for what goes with them.
         self.renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
