@@ -11,6 +11,8 @@ from mvl.errors import MvlError, unknown
 COMMANDS = {
     "train": "Train a recipe on a task or a data file; --resume continues a run.",
     "eval": "Play a trained run's policy in its environment.",
+    "report": "Runs as one HTML page: success, curves, values, videos, settings.",
+    "video": "Film a run's policy: an mp4 per task.",
     "data": "Generate datasets, and check what is in a file.",
     "recipes": "List the recipes and the parts they are made of.",
     "reproduce": "Train a table of the paper, and print it beside the paper's.",

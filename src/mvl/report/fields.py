@@ -1,64 +1,25 @@
 """Pictures of value surfaces over mazes: contours, walls, goals and the paths a policy takes."""
 
-import tempfile
-import warnings
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 from matplotlib.figure import Figure
 
 from mvl.data.files import atomic
-from mvl.data.generate.run import scratch_folder
-from mvl.data.names import TaskName
 from mvl.errors import UsageError
 from mvl.evaluation.rollout import Played
 from mvl.learn.learner import Learner, Parameters
+from mvl.report.mazes import Maze, maze_of
 from mvl.runs.evaluation import evaluate, restore
 
-MAZES = ("pointmaze", "antmaze", "humanoidmaze", "antsoccer")
-CELLS = 12
-"""Grid points per maze cell and axis."""
 
-
-class Maze(NamedTuple):
-    """Where a maze's cells lie."""
-
-    walls: np.ndarray  # (rows, columns) 1 where a wall stands
-    unit: float
-    origin: tuple[float, float]
-    """Center of cell (0, 0)."""
-
-    @property
-    def extent(self) -> tuple[float, float, float, float]:
-        left, bottom = self.origin[0] - self.unit / 2, self.origin[1] - self.unit / 2
-        return left, left + self.unit * self.walls.shape[1], bottom, bottom + self.unit * self.walls.shape[0]
-
-    def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates along both axes, and where a point is free."""
-        left, _, bottom, _ = self.extent
-        rows, columns = self.walls.shape
-        x = left + (np.arange(columns * CELLS) + 0.5) * self.unit / CELLS
-        y = bottom + (np.arange(rows * CELLS) + 0.5) * self.unit / CELLS
-        return x, y, np.kron(self.walls, np.ones((CELLS, CELLS))) == 0
-
-
-def maze_of(task: str) -> Maze | None:
-    """The maze of a task, or nothing when it has none."""
-    if TaskName.parse(task).family not in MAZES:
-        return None
-    import ogbench
-
-    with scratch_folder() as scratch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the packages' own, about displays and number types
-        before, tempfile.tempdir = tempfile.tempdir, scratch
-        try:
-            env: Any = ogbench.make_env_and_datasets(task, env_only=True).unwrapped
-        finally:
-            tempfile.tempdir = before
-    x, y = env.ij_to_xy((0, 0))
-    return Maze(np.asarray(env.maze_map), float(env._maze_unit), (float(x), float(y)))
+@cache
+def compiled_values(learner: Learner) -> Any:
+    """Compiled once for all goals and seeds of a learner."""
+    return jax.jit(learner.values)
 
 
 def values_on_grid(learner: Learner, params: Parameters, maze: Maze, like: np.ndarray, goal: np.ndarray) -> np.ndarray:
@@ -67,7 +28,7 @@ def values_on_grid(learner: Learner, params: Parameters, maze: Maze, like: np.nd
     points = np.tile(like, (free.size, 1))
     points[:, 0], points[:, 1] = np.tile(x, len(y)), np.repeat(y, len(x))
     # One goal for all points: a representation that draws at random draws once, as for the neighbors of a state.
-    values = jax.jit(learner.values)(params, points, goal[None], jax.random.key(0))
+    values = compiled_values(learner)(params, points, goal[None], jax.random.key(0))
     return np.asarray(values).reshape(free.shape)
 
 
