@@ -3,28 +3,44 @@
 import json
 from pathlib import Path
 
+from conftest import small_recipe
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner
 from mvl.learn.loop import initial_state
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Recipe
 from mvl.runs.folder import Description, RunFolder
-from mvl.types import Shapes
+from mvl.types import Shapes, Statistics
 
+SHAPES = {"pointmaze": (2, 2, 2), "cube": (28, 5, 28), "puzzle": (55, 5, 55)}
 MEDIUM = "pointmaze-medium-navigate-v0"
 
 
 def untrained(
-    path: Path, recipe: Recipe, *, task: str = MEDIUM, seeds: int = 1, simulated: bool = True, shapes=(2, 2, 2)
+    path: Path,
+    recipe: Recipe,
+    *,
+    task: str = MEDIUM,
+    seeds: int = 1,
+    simulated: bool = True,
+    shapes=(2, 2, 2),
+    name: str = "small",
 ) -> Path:
     """A run stopped before its first step."""
     data = {"path": None, "sha256": None, "held_out": None, "mapped": False, "action_range": None}
     numbers = list(range(seeds))
     sizes = Shapes(*shapes)
-    description = Description(task, simulated, "small", recipe, recipe, Schedule(), numbers, sizes, data)
+    description = Description(task, simulated, name, recipe, recipe, Schedule(), numbers, sizes, data)
     folder = RunFolder.create(path, description)
     checkpoint.save(folder.checkpoint_file, initial_state(Learner(recipe, sizes), numbers), {"sizes": {}})
     return path
+
+
+def untrained_by_name(path: Path, task: str, recipe: str = "gcivl", simulated: bool = True) -> Path:
+    """The same for a recipe's name, fitted to data that spreads by one and steps by a tenth."""
+    shapes = SHAPES[task.split("-")[0]]
+    made = small_recipe(recipe).fit(Statistics((1.0,) * shapes[0], 0.1, 0.1))
+    return untrained(path, made, task=task, simulated=simulated, shapes=shapes, name=recipe)
 
 
 def with_evaluations(run: Path, successes: dict[int, list[list[float]]]) -> Path:

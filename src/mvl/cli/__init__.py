@@ -12,6 +12,7 @@ COMMANDS = {
     "train": "Train a recipe on a task or a data file; --resume continues a run.",
     "eval": "Play a trained run's policy in its environment.",
     "report": "Runs as one HTML page: success, curves, values, videos, settings.",
+    "view": "Watch a policy in 3-D, in a browser; two runs side by side.",
     "video": "Film a run's policy: an mp4 per task.",
     "data": "Generate datasets, and check what is in a file.",
     "recipes": "List the recipes and the parts they are made of.",

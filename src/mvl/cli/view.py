@@ -1,0 +1,50 @@
+"""`mvl view`: watch a run's policy in 3-D, in a browser."""
+
+from pathlib import Path
+
+from mvl.cli.parser import Parser
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def run(argv: list[str]) -> None:
+    parser = Parser(prog="mvl view", description="Watch a run's policy in 3-D: a page for the browser, served from here.")
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folder; a second one is set beside the first")
+    parser.add_argument("--episodes", type=int, default=1, help="episodes of each task")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the episodes, as of `mvl eval`")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at; this machine alone can reach the default")
+    parser.add_argument("--port", type=int, help="port to listen at (default: 8080, or the next free one)")
+    options = parser.parse_all(argv)
+
+    import sys
+    from importlib.util import find_spec
+
+    from mvl.errors import MvlError, UsageError
+
+    missing = [name for name in ("viser", "trimesh") if find_spec(name) is None]
+    if missing:
+        raise MvlError(f"the viewer needs {' and '.join(missing)}; install with: pip install 'mollified-value-learning[view]'")
+    if len(options.runs) > 2:
+        raise UsageError(f"two runs can be set side by side, not {len(options.runs)}.")
+    if options.episodes < 1:
+        raise UsageError("--episodes must be at least 1.")
+
+    import time
+
+    from mvl.deploy.viewer.page import TICKS, Page, address, serving
+    from mvl.deploy.viewer.recording import check, record
+    from mvl.runs.display import counting
+
+    check(options.runs)
+    with serving(options.host, options.port) as server:
+        recordings = []
+        for path in options.runs:
+            with counting(f"playing {path}, steps at most") as report:
+                recordings.append(record(path, options.episodes, options.seed, report))
+        page = Page(server, recordings)
+        if options.host not in LOOPBACK:
+            print(f"mvl: anyone who can reach {options.host} can watch this page and steer it.", file=sys.stderr)
+        print(f"{address(server)} (Ctrl-C ends it)", flush=True)
+        while True:
+            page.tick()
+            time.sleep(1 / TICKS)

@@ -1,0 +1,1 @@
+"""A page on which a run's policy can be watched in 3-D."""

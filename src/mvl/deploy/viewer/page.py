@@ -1,0 +1,179 @@
+"""The page: stages side by side, a camera, and the controls of time."""
+
+import io
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, NamedTuple
+
+import numpy as np
+import viser
+
+from mvl.data.names import TaskName
+from mvl.deploy.viewer.recording import Recording
+from mvl.deploy.viewer.stage import Stage, path_color
+from mvl.errors import UsageError
+from mvl.report.fields import MAZES
+
+TICKS = 30
+"""Per second: how often the controls are looked at."""
+SPEEDS = {"x 1/4": 0.25, "x 1/2": 0.5, "x 1": 1.0, "x 2": 2.0, "x 4": 4.0, "x 8": 8.0, "x 16": 16.0}
+FLOOR = "Floor: V(s, goal), from dark (far) to bright (near)."
+PIN, COPIES = "Goal: the orange pin.", "Goal: the pale copies; one floating above a thing shows the color it has to get."
+
+
+class View(NamedTuple):
+    """From where a kind of environment is looked at first."""
+
+    towards: tuple[float, float, float]
+    """Direction from what is looked at to the camera."""
+    distance: float
+    """In lengths of the ground."""
+    height: float
+    """Of what is looked at, in the same lengths."""
+    beside: int
+    """The axis along which a second run is set beside the first: across the screen."""
+    speed: str
+
+
+VIEWS = {
+    "maze": View((0, -0.62, 0.78), 1.25, 0.0, 0, "x 8"),
+    "arm": View((0.88, 0.14, 0.45), 1.65, 0.24, 1, "x 1"),
+    "kitchen": View((-0.4, -0.85, 0.4), 1.5, 0.35, 0, "x 1"),
+}
+
+
+def view_of(task: str) -> View:
+    family = TaskName.parse(task).family
+    return VIEWS["maze" if family in MAZES else "kitchen" if family == "kitchen" else "arm"]
+
+
+class Page:
+    """What a browser shows. `tick` looks at the controls and moves the stages accordingly."""
+
+    def __init__(self, server: Any, recordings: list[Recording]) -> None:
+        self.server, self.recordings = server, recordings
+        self.view = view_of(recordings[0].description.task)
+        self.stages: list[Stage] = []
+        for number, recording in enumerate(recordings):
+            offset = np.zeros(3)
+            if self.stages:
+                offset[self.view.beside] = 1.05 * np.ptp(self.stages[0].extent, axis=0)[self.view.beside]
+            self.stages.append(Stage(server.scene, f"/run{number + 1}", recording, offset))
+        self._camera(offset)
+        self._lights()
+        self._controls()
+        self.playing, self.clock, self.told = False, 0.0, time.monotonic()
+        self.shown: tuple[int, int, bool] | None = None
+        self.tick()
+
+    def tick(self) -> None:
+        """Bring the stages to what the controls say; time goes on while it plays."""
+        now = time.monotonic()
+        past, self.told = now - self.told, now
+        wanted = (self.task.options.index(self.task.value), int(self.number.value) - 1, bool(self.floor.value))
+        with self.server.atomic():
+            if wanted != self.shown:
+                self._show(*wanted)
+            self._play_or_pause(past)
+            for stage in self.stages:
+                if stage.step != min(int(self.slider.value), stage.episode.length):
+                    stage.at(int(self.slider.value))
+
+    def _show(self, task: int, number: int, floor: bool) -> None:
+        same = self.shown is not None and self.shown[:2] == (task, number)
+        self.shown = (task, number, floor)
+        for stage in self.stages:
+            stage.show(task, number, floor)
+        self.slider.max = max(stage.episode.length for stage in self.stages)
+        if not same:
+            self.slider.value, self.clock = 0, 0.0
+
+    def _play_or_pause(self, past: float) -> None:
+        end = int(self.slider.max)
+        if self.button.value:  # it was pressed
+            self.button.value, self.playing = False, not self.playing
+            if self.playing and self.slider.value == end:
+                self.slider.value = 0
+        if self.slider.value != int(self.clock):  # it was moved
+            self.clock = float(self.slider.value)
+        if self.playing:
+            self.clock = min(end, self.clock + past * SPEEDS[self.speed.value] / self.stages[0].episode.step_seconds)
+            self.slider.value = int(self.clock)
+            self.playing = self.clock < end
+        label = "Pause" if self.playing else "Play"
+        if self.button.label != label:
+            self.button.label = label
+
+    def _controls(self) -> None:
+        gui, first = self.server.gui, self.recordings[0]
+        gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(0, 110, 80))
+        gui.main_panel.dock_right()
+        gui.set_panel_label(first.description.task)
+        tasks = [self._task_name(task) for task in range(len(first.episodes))]
+        self.task = gui.add_dropdown("task", tasks, visible=len(tasks) > 1)
+        episodes = len(first.episodes[0])
+        self.number = gui.add_slider("episode", 1, max(2, episodes), 1, 1, visible=episodes > 1)
+        self.slider = gui.add_slider("step", 0, 1, 1, 0)
+        self.button = gui.add_button("Play")
+        self.speed = gui.add_dropdown("speed", list(SPEEDS), initial_value=self.view.speed)
+        valued = any(recording.values for recording in self.recordings)
+        self.floor = gui.add_checkbox("value on the floor", valued, visible=valued)
+        notes = [*map(_legend, self.recordings), *([FLOOR] if valued else []), PIN if first.maze else COPIES]
+        gui.add_markdown("\n\n".join(notes))
+
+    def _task_name(self, task: int) -> str:
+        """The task's number, and how often each run got there."""
+        counts = [[all(episode.success) for episode in recording.episodes[task]] for recording in self.recordings]
+        return f"{task + 1}: " + ", ".join(f"{sum(count)} of {len(count)} reached" for count in counts)
+
+    def _lights(self) -> None:
+        """Plain lights: a picture of surroundings to be mirrored in everything would be slow without a graphics card."""
+        self.server.scene.configure_environment_map(None)
+        self.server.scene.configure_default_lights(enabled=False)
+        self.server.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 160), intensity=1.9)
+        above = self.stages[0].size * np.array([-0.5, -0.7, 1.6])
+        self.server.scene.add_light_directional("/sun", intensity=1.7, position=tuple(above), cast_shadow=True)
+
+    def _camera(self, last: np.ndarray) -> None:
+        """Look at the middle of all stages from far enough to see them."""
+        low, high = self.stages[0].extent[0], self.stages[-1].extent[1] + last
+        middle = (low + high) / 2 + [0, 0, self.view.height * self.stages[0].size]
+        size = np.ptp([low, high], axis=0)
+        away = self.view.distance * max(self.stages[0].size, 0.85 * float(size[self.view.beside]))
+        camera = self.server.initial_camera
+        camera.position = middle + away * np.array(self.view.towards)
+        camera.look_at, camera.fov = middle, np.radians(45)
+        camera.near, camera.far = away / 200, 20 * away
+
+
+def _legend(recording: Recording) -> str:
+    color = "#{:02x}{:02x}{:02x}".format(*path_color(recording))
+    kind = "teal: mollified value" if recording.mollified else "purple: no mollifier"
+    return f"<b style='color:{color}'>{recording.name}</b>: {recording.description.recipe_name} ({kind})"
+
+
+@contextmanager
+def serving(host: str, port: int | None) -> Iterator[Any]:
+    """A server at that address; without a port, at 8080 or the next free one."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port or 0))
+    except (OSError, OverflowError) as error:
+        at = host if port is None else f"{host}, port {port}"
+        raise UsageError(f"cannot listen at {at} ({error}); choose another with --host and --port.") from None
+    with redirect_stdout(io.StringIO()):  # it would tell the address, and its end, in its own way
+        server = viser.ViserServer(host=host, port=8080 if port is None else port, verbose=False)
+    server.request_share_url = lambda *_: None  # type: ignore[method-assign]  # no visitor may show it to the world
+    try:
+        yield server
+    finally:
+        with redirect_stdout(io.StringIO()):
+            server.stop()
+
+
+def address(server: Any) -> str:
+    host = server.get_host()
+    return f"http://{f'[{host}]' if ':' in host else host}:{server.get_port()}"

@@ -1,0 +1,161 @@
+"""One run on the page: its environment, what moves in it, its path, its goal and its value."""
+
+from typing import Any
+
+import numpy as np
+import trimesh
+from matplotlib import colormaps
+
+from mvl.deploy.viewer.episodes import Episode, tip_site
+from mvl.deploy.viewer.geometry import Shape, ground, moving, placed, shapes
+from mvl.deploy.viewer.recording import Recording
+from mvl.report.fields import CELLS
+
+TEAL, PURPLE, ORANGE, GRAY, WHITE = (0, 158, 115), (123, 50, 148), (213, 94, 0), (222, 224, 227), (255, 255, 255)
+"""Paths of a mollified value, paths of any other; goals; floors; the lines of paths."""
+WAYPOINTS = 60
+"""Shown along a path."""
+GHOST, LIFT = 0.4, 0.07
+"""How solid a thing at its goal is drawn; how far above itself, if all it has to change is its color."""
+
+
+class Stage:
+    """A run's world. `show` sets it up for an episode, `at` moves it to a step of that episode."""
+
+    def __init__(self, scene: Any, name: str, recording: Recording, offset: np.ndarray) -> None:
+        self.scene, self.name, self.recording = scene, name, recording
+        played = [episode for task in recording.episodes for episode in task]
+        self.shapes = shapes(recording.model, np.concatenate([episode.colors for episode in played]))
+        self.color = path_color(recording)
+        looks = [poses for episode in played for poses in (episode.poses[0], episode.target.poses)]
+        self.extent = ground(recording.model, self.shapes, looks)
+        self.size = float(np.ptp(self.extent, axis=0).max())
+        scene.add_frame(name, show_axes=False, position=offset)
+        self._floor()
+        self.moves, start = moving(recording.model), played[0].poses[0]
+        self.bodies = {
+            body: scene.add_frame(f"{name}/body{body}", show_axes=False)
+            for body in sorted({shape.body for shape in self.shapes if self.moves[shape.body]})
+        }
+        self.meshes = [self._mesh(shape, start) for shape in self.shapes]
+        self.dressing: list[Any] = []
+        """What belongs to the episode shown."""
+
+    def show(self, task: int, number: int, floor_value: bool) -> None:
+        """Set up an episode: its path, goal, value and label."""
+        for handle in self.dressing:
+            handle.remove()
+        self.episode = self.recording.episodes[task][number]
+        self.dressing = [*self._path(), *self._goal(), *self._label()]
+        if floor_value and self.recording.values:
+            self.dressing.append(self._value(self.recording.values[task][number]))
+        self.at(0)
+
+    def at(self, step: int) -> None:
+        """Everything as it was after that many steps, or at the end if that came earlier."""
+        self.step = min(step, self.episode.length)
+        for body, frame in self.bodies.items():
+            pose = self.episode.poses[self.step, body]
+            frame.position, frame.wxyz = pose[:3], pose[3:]
+        for shape, mesh in zip(self.shapes, self.meshes, strict=True):
+            color = tuple(int(part) for part in self.episode.colors[self.step, shape.geom, :3])
+            if mesh.color != color:
+                mesh.color = color
+        self.waypoints.batched_colors = self._waypoint_colors()
+
+    def _floor(self) -> None:
+        (left, near, height), (right, far, _) = self.extent
+        middle = ((left + right) / 2, (near + far) / 2, height - 0.01 * self.size)
+        size = (right - left, far - near, 0.018 * self.size)
+        self.scene.add_box(f"{self.name}/floor", color=GRAY, dimensions=size, position=middle, cast_shadow=False)
+
+    def _mesh(self, shape: Shape, start: np.ndarray) -> Any:
+        """A shape under the frame of its body, or fixed to the ground if it cannot move."""
+        red, green, blue, alpha = (int(part) for part in self.recording.episodes[0][0].colors[0, shape.geom])
+        under = f"{self.name}/body{shape.body}" if self.moves[shape.body] else self.name
+        vertices = shape.vertices if self.moves[shape.body] else placed(shape.vertices, start[shape.body])
+        return self.scene.add_mesh_simple(
+            f"{under}/shape{shape.geom}", vertices, shape.faces, color=(red, green, blue),
+            opacity=None if alpha == 255 else alpha / 255,
+        )  # fmt: skip
+
+    def _path(self) -> list[Any]:
+        """A thin line along every step, and waypoints evenly spaced in time."""
+        path = self.episode.path
+        self.times = np.unique(np.linspace(0, self.episode.length, WAYPOINTS).round().astype(int))
+        ball = trimesh.creation.icosphere(subdivisions=2, radius=0.007 * self.size)
+        self.waypoints = self.scene.add_batched_meshes_simple(
+            f"{self.name}/waypoints", ball.vertices, ball.faces, np.tile([1.0, 0, 0, 0], (len(self.times), 1)), path[self.times],
+            batched_colors=np.tile(np.array(self.color, np.uint8), (len(self.times), 1)), lod="off", cast_shadow=False,
+        )  # fmt: skip
+        line = np.stack([path[:-1], path[1:]], axis=1)
+        return [
+            self.waypoints,
+            self.scene.add_line_segments(f"{self.name}/line", line, WHITE, thickness=0.0025 * self.size),
+        ]
+
+    def _waypoint_colors(self) -> np.ndarray:
+        """Those ahead are pale."""
+        color = np.array(self.color)
+        return np.where((self.times <= self.step)[:, None], color, 255 - (255 - color) * 0.35).astype(np.uint8)
+
+    def _goal(self) -> list[Any]:
+        """A pin where a walker has to go; else pale copies of what has to be moved, where it has to be."""
+        if self.recording.maze is not None:
+            unit = self.recording.maze.unit
+            ball = trimesh.creation.icosphere(radius=0.16 * unit).apply_translation((0, 0, 0.8 * unit))
+            pole = trimesh.creation.cylinder(radius=0.035 * unit, segment=((0, 0, 0), (0, 0, 0.8 * unit)))
+            foot = trimesh.creation.cylinder(radius=0.2 * unit, segment=((0, 0, 0), (0, 0, 0.03 * unit)))
+            pin: Any = trimesh.util.concatenate([ball, pole, foot])
+            where = (*self.episode.goal[:2], 0)
+            return [self.scene.add_mesh_simple(f"{self.name}/goal", pin.vertices, pin.faces, color=ORANGE, position=where)]
+        return [handle for shape in self.shapes for handle in self._ghost(shape)]
+
+    def _ghost(self, shape: Shape) -> list[Any]:
+        model, target, first = self.recording.model, self.episode.target, self.episode
+        site = tip_site(model)
+        robot = site is not None and model.body_rootid[shape.body] == model.body_rootid[model.site_bodyid[site]]
+        pose, color = target.poses[shape.body], first.colors[0, shape.geom]
+        moved = np.abs(pose - first.poses[0, shape.body]).max() > 0.01
+        turned = (target.colors[shape.geom] != color).any()
+        if robot or not (moved or turned):
+            return []
+        color, pose = (color, pose) if moved else (target.colors[shape.geom], pose + np.eye(7)[2] * LIFT)
+        name = f"{self.name}/goal{shape.geom}"
+        return [
+            self.scene.add_mesh_simple(
+                name, shape.vertices, shape.faces, color=tuple(int(part) for part in color[:3]), opacity=GHOST,
+                position=pose[:3], wxyz=pose[3:], cast_shadow=False,
+            )
+        ]  # fmt: skip
+
+    def _label(self) -> list[Any]:
+        (left, near, height), (right, far, _) = self.extent
+        text = f"{self.recording.name}: {outcome(self.episode)}"
+        where = (right, (near + far) / 2, height) if self.recording.maze is None else ((left + right) / 2, near, height)
+        return [self.scene.add_label(f"{self.name}/label", text, position=where, font_screen_scale=1.3, anchor="top-center")]
+
+    def _value(self, values: np.ndarray) -> Any:
+        """The value surface as a picture just above the floor, its colors spread over what is free."""
+        maze = self.recording.maze
+        assert maze is not None
+        free = values[maze.grid()[2]]
+        scaled = np.clip((values - free.min()) / max(float(np.ptp(free)), 1e-9), 0, 1)
+        hidden = CELLS // 2  # the outer walls stand on the rim; without it, it cannot show from outside
+        picture = (255 * colormaps["viridis"](scaled)[hidden:-hidden, hidden:-hidden, :3]).astype(np.uint8)
+        left, right, bottom, top = maze.extent
+        where, size = (
+            ((left + right) / 2, (bottom + top) / 2, 0.002 * self.size),
+            (right - left - maze.unit, top - bottom - maze.unit),
+        )
+        return self.scene.add_image(f"{self.name}/value", picture, *size, position=where, format="png", cast_shadow=False)
+
+
+def path_color(recording: Recording) -> tuple[int, int, int]:
+    return TEAL if recording.mollified else PURPLE
+
+
+def outcome(episode: Episode) -> str:
+    if len(episode.success) > 1:
+        return f"{sum(episode.success)} of {len(episode.success)} subtasks in {episode.length} steps"
+    return f"reached in {episode.length} steps" if episode.success[0] else f"not reached in {episode.length} steps"
