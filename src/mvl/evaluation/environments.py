@@ -1,5 +1,6 @@
 """Environments in worker processes, stepped together. Nothing here needs JAX, so workers start quickly."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -94,10 +95,11 @@ def serve(handle: int, dataset_name: str, scratch: str, film: Film | None) -> No
             else:
                 observations = [slot.step(action) for slot, action in zip(active, payload, strict=True)]
                 pipe.send((np.array(observations), [slot.done for slot in active], [slot.success for slot in active]))
-    except (EOFError, KeyboardInterrupt):
+    except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
     except Exception:
-        pipe.send(traceback.format_exc())
+        with contextlib.suppress(BrokenPipeError):  # Ctrl-C ends encoders too, and by now the parent may have left
+            pipe.send(traceback.format_exc())
 
 
 class Environments:
