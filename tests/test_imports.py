@@ -22,6 +22,7 @@ ORDER = [
     "evaluation",
     "runs",
     "report",
+    "toy",
     "deploy",
     "bench",
     "cli",

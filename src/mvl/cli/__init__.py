@@ -12,6 +12,8 @@ COMMANDS = {
     "train": "Train a recipe on a task or a data file; --resume continues a run.",
     "eval": "Play a trained run's policy in its environment.",
     "data": "Generate datasets, and check what is in a file.",
+    "plot": "Draw runs: value fields, action fans, learning curves, grids.",
+    "toy": "One obstacle, one goal: distances, exact and learned.",
     "recipes": "List the recipes and the parts they are made of.",
     "bench": "Time it here: steps, evaluation, start-up, in ratios.",
     "doctor": "Show devices, versions and what rendering would use.",
