@@ -5,7 +5,7 @@ from pathlib import Path
 from mvl.cli.parser import Parser
 
 ABOUT = """Find the distance to a goal behind one obstacle: by fast marching, with a network that keeps the mollified bound,
-with one that is held to the pointwise Eikonal equation, and from transitions (TD) with and without the mollifier.
+with one that is held to the pointwise Eikonal equation, and from transitions (TD).
 Prints how far each is from the true distance: error is rms(D - d) / rms(d), shape error the same after the best common factor."""
 
 

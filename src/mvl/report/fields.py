@@ -44,7 +44,8 @@ def picture(run: Path | str, to: Path, episodes: int = 4, task: int | None = Non
     played = evaluate(run, episodes=episodes, record=True)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
     shown = chosen_tasks(task, played.success.shape[1])
-    figure = Figure(figsize=(3.1 * len(shown) + (1.5 if len(shown) == 1 else 0), 3.6), layout="constrained")
+    wide = 3.1 if len(shown) > 1 else 5.0
+    figure = Figure(figsize=(wide * len(shown), wide * maze.walls.shape[0] / maze.walls.shape[1] + 0.7), layout="constrained")
     for ax, number in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         paths = played.paths[number * episodes : (number + 1) * episodes]
         if learner.recipe.has_surface:

@@ -11,7 +11,7 @@ from mvl.types import Key
 
 HALF = 1 / 3
 """The obstacle fills [-HALF, HALF] in both dimensions, the arena [-1, 1]."""
-GOAL = np.array([0.0, -0.85], np.float32)
+GOAL = np.array([0.0, -0.7], np.float32)
 STEP = 0.1
 """How far one step of a transition leads."""
 ARENA = Maze(np.pad(np.pad(np.ones((2, 2), int), 2), 1, constant_values=1), 1 / 3, (-7 / 6, -7 / 6), STEP)

@@ -87,7 +87,7 @@ def draw(found: dict[str, Found], to: Path) -> None:
     """Contours of minus the distance, on one scale, with arrows up its gradient: the way each field would lead."""
     free = ARENA.grid()[2]
     lowest = -true_distance()[free].max()
-    figure = Figure(figsize=(2.75 * len(found) + 0.6, 3.5), layout="constrained")
+    figure = Figure(figsize=(2.5 * len(found) + 0.8, 3.1), layout="constrained")
     axes = figure.subplots(1, len(found), squeeze=False)[0]
     for ax, (name, field) in zip(axes, found.items(), strict=True):
         value = -np.where(free, field.distance, -lowest)
