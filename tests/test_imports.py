@@ -23,6 +23,7 @@ ORDER = [
     "runs",
     "report",
     "sweep",
+    "toy",
     "deploy",
     "bench",
     "cli",

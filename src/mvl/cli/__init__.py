@@ -15,6 +15,8 @@ COMMANDS = {
     "view": "Watch a policy in 3-D, in a browser; two runs side by side.",
     "video": "Film a run's policy: an mp4 per task.",
     "data": "Generate datasets, and check what is in a file.",
+    "plot": "Draw runs: value fields, action fans, learning curves, grids.",
+    "toy": "One obstacle, one goal: distances, exact and learned.",
     "recipes": "List the recipes and the parts they are made of.",
     "reproduce": "Train a table of the paper, and print it beside the paper's.",
     "sweep": "Train tasks by recipes by seeds by settings, as one table.",

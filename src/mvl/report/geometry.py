@@ -15,7 +15,7 @@ from mvl.data.names import TaskName
 from mvl.learn.learner import Learner, Parameters
 from mvl.regularizers.mollified import Mollified
 from mvl.report.fields import compiled_values, values_on_grid
-from mvl.report.mazes import Maze, asked, geodesic, maze_of
+from mvl.report.mazes import Maze, asked, geodesic, gradient, maze_of
 from mvl.runs.evaluation import restore
 from mvl.types import Field
 
@@ -141,21 +141,6 @@ def _steepest(values: np.ndarray, free: np.ndarray) -> np.ndarray:
         following = np.where(rise > best, index + row * columns + column, following)
         best = np.maximum(best, rise)
     return following.ravel()
-
-
-def gradient(field: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """d/dx and d/dy per grid spacing, (2, rows, columns): central differences, one-sided beside walls, never across them."""
-    held = np.where(free, field, np.nan)
-    return np.stack([_slope(held), _slope(held.T).T])
-
-
-def _slope(field: np.ndarray) -> np.ndarray:
-    """Along the last axis: the mean of the differences to the left and to the right, of those that exist."""
-    step = np.diff(field, axis=1)
-    edge = np.full((len(field), 1), np.nan)
-    sides = np.stack([np.concatenate([edge, step], axis=1), np.concatenate([step, edge], axis=1)])
-    known = np.isfinite(sides)
-    return np.where(known, sides, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def downhill(values: np.ndarray, distances: np.ndarray) -> float:

@@ -144,3 +144,18 @@ def _in_sight(maze: Maze, goal: np.ndarray) -> np.ndarray:
     squares = [np.round(line + nudge).astype(int) for nudge in NUDGES]
     clear = np.all([free[s[..., 0], s[..., 1]].all(axis=0) for s in squares], axis=0)
     return np.ravel_multi_index(tuple(near[clear].T), free.shape)
+
+
+def gradient(field: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """d/dx and d/dy per grid spacing, (2, rows, columns): central differences, one-sided beside walls, never across them."""
+    held = np.where(free, field, np.nan)
+    return np.stack([_slope(held), _slope(held.T).T])
+
+
+def _slope(field: np.ndarray) -> np.ndarray:
+    """Along the last axis: the mean of the differences to the left and to the right, of those that exist."""
+    step = np.diff(field, axis=1)
+    edge = np.full((len(field), 1), np.nan)
+    sides = np.stack([np.concatenate([edge, step], axis=1), np.concatenate([step, edge], axis=1)])
+    known = np.isfinite(sides)
+    return np.where(known, sides, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
