@@ -58,9 +58,7 @@ def train(
     """
     name = None if isinstance(task, Dataset) or is_file(task) else TaskName.parse(str(task))
     made, schedule = _planned(recipe, preset, name, changes)
-    if devices is None:
-        share_cores(seeds)
-    split = Split.over(devices, made.learning.batch_size)
+    split = _split(devices, seeds, made.learning.batch_size)
     if name:
         slot_class(str(name))  # complains now if its environment is not installed
     path = _data_path(task, name, data)
@@ -120,6 +118,13 @@ def resume(
         for file in (folder.metrics_file, folder.evaluations_file):
             metrics.cut(file, notes["sizes"][file.name] if notes else 0)
         return _run(folder, description, train_data, validation, state, workers, split)
+
+
+def _split(devices: int | None, seeds: int, batch_size: int) -> Split | None:
+    """How batches are split; if they are not, a CPU's cores may share the seeds."""
+    if devices is None:
+        share_cores(seeds)
+    return Split.over(devices, batch_size)
 
 
 def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:

@@ -48,7 +48,7 @@ def trainers() -> dict[str, Trainer]:
 
 
 def solver(regularizer: Regularizer) -> Trainer:
-    """Minimize mean V + what the regularizer asks; V = -|s - goal| softplus(network), which is 0 at the goal and below 0 elsewhere.
+    """Minimize mean V + what the regularizer asks; V = -|s - goal| softplus(network): 0 at the goal, and below 0 elsewhere.
 
     Minus the distance to the goal is the lowest of all fields that rise by no more than one per unit of way, so pushing
     V down against that bound finds it. Only free states are visited: that is all a network knows of the obstacle.
