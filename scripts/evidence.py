@@ -16,9 +16,10 @@ from queue import Queue
 
 import numpy as np
 
+from mvl.learn.spread import cores
 from mvl.report.statistics import estimate
 from mvl.runs import metrics
-from mvl.runs.evaluation import cores, reported
+from mvl.runs.evaluation import reported
 from mvl.runs.folder import RunFolder
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"

@@ -22,6 +22,8 @@ ORDER = [
     "evaluation",
     "runs",
     "report",
+    "sweep",
+    "toy",
     "deploy",
     "bench",
     "cli",

@@ -1,24 +1,54 @@
-"""Run folders whose policy has learned nothing: enough to play, record and show."""
+"""Run folders without training: what pictures and measures need, made in a moment."""
 
+import json
 from pathlib import Path
 
 from conftest import small_recipe
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner
 from mvl.learn.loop import initial_state
-from mvl.recipes.presets import named_recipe
+from mvl.recipes.presets import Schedule
+from mvl.recipes.recipe import Recipe
 from mvl.runs.folder import Description, RunFolder
 from mvl.types import Shapes, Statistics
 
-SHAPES = {"pointmaze": Shapes(2, 2, 2), "cube": Shapes(28, 5, 28), "puzzle": Shapes(55, 5, 55)}
+SHAPES = {"pointmaze": (2, 2, 2), "cube": (28, 5, 28), "puzzle": (55, 5, 55)}
+MEDIUM = "pointmaze-medium-navigate-v0"
 
 
-def untrained(path: Path, task: str, recipe: str = "gcivl", simulated: bool = True) -> Path:
-    """A run of that task, as it is before the first step."""
-    shapes, made = SHAPES[task.split("-")[0]], small_recipe(recipe)
-    fitted = made.fit(Statistics((1.0,) * shapes.observation, 0.1, 0.1))
-    schedule = named_recipe(recipe, "cpu")[1]
-    description = Description(task, simulated, recipe, made, fitted, schedule, [0], shapes, {"path": None})
+def untrained(
+    path: Path,
+    recipe: Recipe,
+    *,
+    task: str = MEDIUM,
+    seeds: int = 1,
+    simulated: bool = True,
+    shapes=(2, 2, 2),
+    name: str = "small",
+) -> Path:
+    """A run stopped before its first step."""
+    data = {"path": None, "sha256": None, "held_out": None, "mapped": False, "action_range": None}
+    numbers = list(range(seeds))
+    sizes = Shapes(*shapes)
+    description = Description(task, simulated, name, recipe, recipe, Schedule(), numbers, sizes, data)
     folder = RunFolder.create(path, description)
-    checkpoint.save(folder.checkpoint_file, initial_state(Learner(fitted, shapes), [0]), {})
+    checkpoint.save(folder.checkpoint_file, initial_state(Learner(recipe, sizes), numbers), {"sizes": {}})
     return path
+
+
+def untrained_by_name(path: Path, task: str, recipe: str = "gcivl", simulated: bool = True) -> Path:
+    """The same for a recipe's name, fitted to data that spreads by one and steps by a tenth."""
+    shapes = SHAPES[task.split("-")[0]]
+    made = small_recipe(recipe).fit(Statistics((1.0,) * shapes[0], 0.1, 0.1))
+    return untrained(path, made, task=task, simulated=simulated, shapes=shapes, name=recipe)
+
+
+def with_evaluations(run: Path, successes: dict[int, list[list[float]]]) -> Path:
+    """Evaluations of a run by hand: step -> for each seed its success per task."""
+    rows = [
+        {"step": step, "seed": seed, "episodes": 1, "overall": sum(tasks) / len(tasks), "tasks": tasks, "mean_length": 1.0}
+        for step, seeds in successes.items()
+        for seed, tasks in enumerate(seeds)
+    ]
+    (run / "evaluations.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return run

@@ -12,7 +12,7 @@ from mvl.deploy.viewer.episodes import play_recorded, simulator
 from mvl.deploy.viewer.geometry import ground, moving, placed, shapes
 from mvl.evaluation.environments import Start, slot_class
 from mvl.runs.evaluation import evaluate
-from untrained import untrained
+from untrained import untrained_by_name
 
 pytestmark = pytest.mark.filterwarnings("ignore::glfw.GLFWError", "ignore:.*precision lowered.*")
 MAZE, CUBE = "pointmaze-medium-navigate-v0", "cube-single-play-v0"
@@ -108,7 +108,7 @@ def test_a_button_has_to_change_its_color():
 
 
 def test_a_recording_is_what_evaluation_plays(tmp_path):
-    run = untrained(tmp_path / "run", MAZE, "gcivl-mvl")
+    run = untrained_by_name(tmp_path / "run", MAZE, "gcivl-mvl")
     told = []
     recorded = recording.record(run, 1, 3, lambda done, total: told.append((done, total)))
     played = evaluate(run, episodes=1, seed=3, workers=1, record=True)
@@ -134,9 +134,9 @@ def test_a_kitchen_at_its_goal():
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    untrained(folder / "maze", MAZE)
-    untrained(folder / "cube", CUBE)
-    untrained(folder / "file", "pointmaze-of-mine.npz", simulated=False)
+    untrained_by_name(folder / "maze", MAZE)
+    untrained_by_name(folder / "cube", CUBE)
+    untrained_by_name(folder / "file", "pointmaze-of-mine.npz", simulated=False)
     return folder
 
 

@@ -15,7 +15,7 @@ from matplotlib.image import imread
 
 from browser import browser_page as browser_page
 from mvl.evaluation.environments import Start
-from untrained import untrained
+from untrained import untrained_by_name
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -66,7 +66,7 @@ def recorded(tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "starts", lambda *_: [Start(1, 0), Start(2, 0)])
 
     def make(task, recipe):
-        return recording.record(untrained(tmp_path / f"{task}-{recipe}", task, recipe), 1, 0)
+        return recording.record(untrained_by_name(tmp_path / f"{task}-{recipe}", task, recipe), 1, 0)
 
     return make
 
@@ -127,7 +127,7 @@ def test_the_slider_moves_the_arm(browser_page, recorded):
 
 
 def test_the_command_serves_this_machine_alone_and_ends_at_ctrl_c(tmp_path):
-    run = untrained(tmp_path / "run", MAZE)
+    run = untrained_by_name(tmp_path / "run", MAZE)
     code = (
         "import sys; from mvl.cli import main; from mvl.deploy.viewer import recording;"
         "recording.starts = lambda *_: [recording_start]; from mvl.evaluation.environments import Start;"

@@ -11,9 +11,16 @@ from mvl.errors import MvlError, unknown
 COMMANDS = {
     "train": "Train a recipe on a task or a data file; --resume continues a run.",
     "eval": "Play a trained run's policy in its environment.",
-    "data": "Generate datasets, and check what is in a file.",
-    "recipes": "List the recipes and the parts they are made of.",
+    "report": "Runs as one HTML page: success, curves, values, videos, settings.",
     "view": "Watch a policy in 3-D, in a browser; two runs side by side.",
+    "video": "Film a run's policy: an mp4 per task.",
+    "data": "Generate datasets, and check what is in a file.",
+    "plot": "Draw runs: value fields, action fans, learning curves, grids.",
+    "toy": "One obstacle, one goal: distances, exact and learned.",
+    "recipes": "List the recipes and the parts they are made of.",
+    "reproduce": "Train a table of the paper, and print it beside the paper's.",
+    "sweep": "Train tasks by recipes by seeds by settings, as one table.",
+    "tune": "Choose a few settings of a recipe on one task.",
     "bench": "Time it here: steps, evaluation, start-up, in ratios.",
     "doctor": "Show devices, versions and what rendering would use.",
     "demo": "From nothing to an evaluated policy and a picture, in minutes.",
@@ -23,7 +30,7 @@ USAGE = "usage: mvl COMMAND ...\n\nGoal-reaching policies from logged data (moll
 
 
 def overview() -> str:
-    lines = [f"  {name:<10}{text}" for name, text in COMMANDS.items()]
+    lines = [f"  {name:<11}{text}" for name, text in COMMANDS.items()]
     return USAGE + "\n".join(lines) + "\n\n`mvl COMMAND --help` says more. `mvl --version` prints the version.\n"
 
 

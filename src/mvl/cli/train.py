@@ -3,9 +3,8 @@
 import contextlib
 import io
 from argparse import BooleanOptionalAction
-from dataclasses import make_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from mvl.cli.parser import Parser
 from mvl.errors import UsageError
@@ -33,6 +32,11 @@ def parser() -> Parser:
     )
     run.add_argument("--workers", type=int, help="evaluation processes (default: one per core)")
     run.add_argument("--resume", type=Path, metavar="RUN", help="continue this run exactly; --steps may lengthen it")
+    many = made.add_argument_group("several devices")
+    many.add_argument("--devices", type=int, metavar="N", help="split every batch over N devices (of all processes together)")
+    many.add_argument("--coordinator", metavar="HOST:PORT", help="train with processes on other hosts; the first one's address")
+    many.add_argument("--processes", type=int, metavar="P", help="how many there are")
+    many.add_argument("--process-id", type=int, metavar="I", help="which of them this is; 0, the first, evaluates and writes")
     return made
 
 
@@ -50,22 +54,26 @@ def run(argv: list[str]) -> None:
     changes = _settings(options, task, settings)
 
     from mvl.report.finish import finish
+    from mvl.runs.hosts import joined
     from mvl.runs.training import train
 
-    path = train(
-        task,
-        options.recipe,
-        preset=options.preset,
-        run=options.run,
-        seeds=options.seeds,
-        first_seed=options.first_seed,
-        data=options.data,
-        held_out=options.held_out,
-        mapped=options.mapped,
-        workers=options.workers,
-        **changes,
-    )
-    print(finish(path))
+    with joined(options.coordinator, options.processes, options.process_id) as first:
+        path = train(
+            task,
+            options.recipe,
+            preset=options.preset,
+            run=options.run,
+            seeds=options.seeds,
+            first_seed=options.first_seed,
+            data=options.data,
+            held_out=options.held_out,
+            mapped=options.mapped,
+            workers=options.workers,
+            devices=options.devices,
+            **changes,
+        )
+    if first:
+        print(finish(path))
 
 
 def _resume(options: Any, task: str | None, settings: list[str]) -> None:
@@ -76,37 +84,27 @@ def _resume(options: Any, task: str | None, settings: list[str]) -> None:
         raise UsageError("a resumed run knows its task; give only: mvl train --resume RUN")
 
     from mvl.report.finish import finish
+    from mvl.runs.hosts import joined
     from mvl.runs.training import resume
 
-    print(finish(resume(options.resume, steps=steps, workers=options.workers)))
-
-
-def _defaults(options: Any, task: str | None) -> type:
-    """A dataclass of everything that can be set for this recipe, with its values at this preset and task."""
-    from mvl.data.names import TaskName
-    from mvl.recipes.presets import named_recipe
-    from mvl.runs.training import is_file
-
-    name = TaskName.parse(task) if task and not is_file(task) else None
-    parts = {axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
-    recipe, schedule = named_recipe(options.recipe, options.preset, name, parts)
-    learning = replace(recipe.learning, value_goals=recipe.value_goals)  # shown, and flags, even if the value chose them
-    import tyro
-
-    flat = tyro.conf.arg(name="")  # --steps, not --schedule.steps
-    groups: list[Any] = [(axis, type(getattr(recipe, axis)), getattr(recipe, axis)) for axis in AXES]
-    groups += [
-        ("schedule", Annotated[type(schedule), flat], schedule),
-        ("learning", Annotated[type(learning), flat, tyro.conf.AvoidSubcommands], learning),
-    ]
-    return make_dataclass("Settings", groups, frozen=True)
+    with joined(options.coordinator, options.processes, options.process_id) as first:
+        path = resume(options.resume, steps=steps, workers=options.workers, devices=options.devices)
+    if first:
+        print(finish(path))
 
 
 def _settings(options: Any, task: str | None, argv: list[str]) -> dict[str, Any]:
     """What `train` is to be given: the parts, and every setting of the schedule and the learning."""
+    from mvl.data.names import TaskName
+    from mvl.recipes.settings import defaults
+    from mvl.runs.training import is_file
+
+    name = TaskName.parse(task) if task and not is_file(task) else None
+    swapped = {axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
+    kind = defaults(options.recipe, options.preset, name, swapped)
     import tyro
 
-    chosen: Any = tyro.cli(_defaults(options, task), args=argv, prog=f"mvl train {task or 'TASK'}")
+    chosen: Any = tyro.cli(kind, args=argv, prog=f"mvl train {task or 'TASK'}")
     parts = {axis: getattr(chosen, axis) for axis in AXES}
     return {**parts, **vars(chosen.schedule), **vars(chosen.learning)}
 

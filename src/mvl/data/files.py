@@ -32,6 +32,15 @@ def atomic(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+def new_file(path: Path, overwrite: bool) -> Path:
+    """A name to write to; one in use is refused unless it may be replaced."""
+    if path.exists() and (path.is_dir() or not overwrite):
+        raise MvlError(
+            f"{path} exists already; choose another name{'' if path.is_dir() else ', or replace it with --overwrite'}."
+        )
+    return path
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

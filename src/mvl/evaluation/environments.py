@@ -1,5 +1,7 @@
 """Environments in worker processes, stepped together. Nothing here needs JAX, so workers start quickly."""
 
+import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mvl.errors import MvlError
+from mvl.evaluation.film import AT_ONCE, Film, Filmed
 
 if TYPE_CHECKING:
     from mvl.evaluation.kitchen import Kitchen
@@ -74,43 +77,47 @@ def slot_class(dataset_name: str) -> "type[Slot] | type[Kitchen]":
     return Kitchen
 
 
-def serve(handle: int, dataset_name: str, scratch: str) -> None:
+def serve(handle: int, dataset_name: str, scratch: str, film: Film | None) -> None:
     """A worker: answers resets and steps for its share of the episodes until the pipe closes."""
     pipe = Connection(handle)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     tempfile.tempdir = scratch
-    slots: list[Slot | Kitchen] = []
-    made = slot_class(dataset_name)
+    slots: list[Slot | Kitchen | Filmed] = []
+    kind = slot_class(dataset_name)
+    made = lambda: Filmed(kind(dataset_name), film) if film else kind(dataset_name)
     try:
         while True:
             request, payload = pipe.recv()
             if request == "reset":
-                slots += [made(dataset_name) for _ in range(len(payload) - len(slots))]
+                slots += [made() for _ in range(len(payload) - len(slots))]
                 active = slots[: len(payload)]
                 pipe.send([slot.reset(start) for slot, start in zip(active, payload, strict=True)])
             else:
                 observations = [slot.step(action) for slot, action in zip(active, payload, strict=True)]
                 pipe.send((np.array(observations), [slot.done for slot in active], [slot.success for slot in active]))
-    except (EOFError, KeyboardInterrupt):
+    except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
     except Exception:
-        pipe.send(traceback.format_exc())
+        with contextlib.suppress(BrokenPipeError):  # Ctrl-C ends encoders too, and by now the parent may have left
+            pipe.send(traceback.format_exc())
 
 
 class Environments:
     """Environments of one task, shared out over processes. What happens in them does not depend on how many."""
 
-    def __init__(self, dataset_name: str, workers: int) -> None:
+    def __init__(self, dataset_name: str, workers: int, film: Film | None = None) -> None:
         kind = slot_class(dataset_name)
-        self.tasks, self.at_once = kind.tasks, kind.at_once
+        self.tasks, self.at_once = kind.tasks, min(kind.at_once, AT_ONCE) if film else kind.at_once
+        renderer = {"MUJOCO_GL": film.backend} if film else {}
         self.scratch = tempfile.mkdtemp(prefix="mvl-")  # environments leave model files behind
         self.pipes: list[Connection] = []
         self.processes: list[subprocess.Popen[bytes]] = []
         for _ in range(workers):
             ours, theirs = Pipe()
             # A plain child process: one started by multiprocessing would run the caller's script once more.
-            code = f"from {__name__} import serve; serve({theirs.fileno()}, {dataset_name!r}, {self.scratch!r})"
-            self.processes.append(subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], pass_fds=[theirs.fileno()]))
+            code = f"from {__name__} import Film, serve; serve({theirs.fileno()}, {dataset_name!r}, {self.scratch!r}, {film!r})"
+            command = [sys.executable, "-W", "ignore", "-c", code]
+            self.processes.append(subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ, **renderer}))
             theirs.close()
             self.pipes.append(ours)
 

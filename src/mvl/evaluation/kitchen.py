@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NEWEST_MUJOCO = (3, 11)
 """Later ones refuse the kitchen's model."""
+LONGEST = 280
+"""Steps of an episode."""
 
 
 def check_installed() -> None:
@@ -49,7 +51,7 @@ class Kitchen:
         gymnasium.register_envs(gymnasium_robotics)
         self.subtasks = TaskName.parse(dataset_name).subtasks
         self.env: Any = gymnasium.make(
-            "FrankaKitchen-v1", tasks_to_complete=list(self.subtasks), max_episode_steps=280, disable_env_checker=True
+            "FrankaKitchen-v1", tasks_to_complete=list(self.subtasks), max_episode_steps=LONGEST, disable_env_checker=True
         )
 
     def reset(self, start: "Start") -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """Play episodes of every task with one batched policy call per step, for all seeds at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,15 +36,24 @@ def starts(tasks: int, episodes: int, seed: tuple[int, ...]) -> list[Start]:
     return [Start(1 + index // episodes, int(value)) for index, value in enumerate(state)]
 
 
-def play(act: Act, environments: Environments, seeds: int, episodes: int, seed: tuple[int, ...], record: bool = False) -> Played:
-    """All tasks, `episodes` each, for every seed's policy; the same starts for all seeds."""
+def play(
+    act: Act,
+    environments: Environments,
+    seeds: int,
+    episodes: int,
+    seed: tuple[int, ...],
+    record: bool = False,
+    tasks: Sequence[int] | None = None,
+) -> Played:
+    """All tasks or just some, `episodes` each, for every seed's policy; the same starts for all seeds."""
     plan = starts(environments.tasks, episodes, seed)
+    numbers = np.array([number for number, start in enumerate(plan) if tasks is None or start.task in tasks])
     size = max(1, environments.at_once // seeds)
     rounds = [
-        _play_round(act, environments, seeds, np.arange(first, min(first + size, len(plan))), plan, record)
-        for first in range(0, len(plan), size)
+        _play_round(act, environments, seeds, numbers[first : first + size], plan, record)
+        for first in range(0, len(numbers), size)
     ]
-    shape = (seeds, environments.tasks, episodes)
+    shape = (seeds, len(numbers) // episodes, episodes)
     success, lengths, goals = (np.concatenate([r[i] for r in rounds], axis=1) for i in range(3))
     paths = [path for s in range(seeds) for r in rounds for path in r[3][s]] if record else []
     scored = np.moveaxis(success.reshape(*shape, -1), 3, 2).reshape(seeds, -1, episodes)

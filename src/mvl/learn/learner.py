@@ -11,6 +11,7 @@ from jax.lax import stop_gradient
 
 from mvl.data.goals import Rows, sample
 from mvl.errors import UsageError
+from mvl.learn.split import Split
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import Batch, Field, HasSurface, Judge, Key, Loss, Metrics, Params, Settles, Shapes, View
@@ -167,9 +168,10 @@ class Learner:
         params = cast(Parameters, optax.apply_updates(state.params, updates))
         return State(params, cast(Targets, moved), optimizer, state.seed, state.step + 1), metrics
 
-    def steps(self, state: State, data: Rows, count: int) -> tuple[State, Metrics]:
+    def steps(self, state: State, data: Rows, count: int, split: Split | None = None) -> tuple[State, Metrics]:
         """Many steps in one call; metrics of every step, stacked. All their batches are drawn at once, before the first step."""
-        return self.updates(state, self.draw(data, state.seed, state.step + jnp.arange(count)))
+        batches = self.draw(data, state.seed, state.step + jnp.arange(count))
+        return self.updates(state, split.cut(batches) if split else batches)
 
     def draw(self, data: Rows, seed: Array, steps: Array) -> Batch:
         """The batches of these steps, along a leading axis."""

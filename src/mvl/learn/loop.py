@@ -15,6 +15,8 @@ from mvl.data.goals import Rows
 from mvl.data.mapped import Mapped
 from mvl.errors import MvlError
 from mvl.learn.learner import Learner, State
+from mvl.learn.split import Split
+from mvl.learn.spread import Spread
 from mvl.types import Batch
 
 Columns = dict[str, np.ndarray]
@@ -28,8 +30,8 @@ class NonFiniteLossError(MvlError):
 def over_seeds(function: Callable[..., Any], seeds: int, shared: int = 0) -> Callable[..., Any]:
     """The function for several seeds in one call: leading axis on all but the last `shared` arguments.
 
-    On a CPU one after another: its cores are busy with one seed, and products of several batched together are slower there
-    (docs/speed.md). Elsewhere side by side, which a small network needs to fill the device.
+    On a CPU one after another, since products of several batched together are slower there (docs/speed.md). Elsewhere
+    side by side, which a small network needs to fill the device.
     """
 
     def alone(*args: Any) -> Any:
@@ -49,29 +51,46 @@ def initial_state(learner: Learner, seeds: list[int]) -> State:
     return jax.jit(jax.vmap(learner.init))(jnp.asarray(seeds, jnp.uint32))
 
 
-def dispatches(learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int) -> Iterator[tuple[State, Columns]]:
-    """Train until `steps`, `per_call` steps at a time; the state that goes in is used up."""
-    seeds, first = state.seed.shape[0], int(state.step[0])
+def dispatches(
+    learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int, split: Split | None = None
+) -> Iterator[tuple[State, Columns]]:
+    """Train until `steps`, `per_call` steps at a time; the state that goes in is used up.
+
+    With a `split`, rows lie on all of its devices already. Where several devices take part, the states that come out are
+    this process's own copies.
+    """
+    seeds, calls = state.seed.shape[0], range(int(state.step[0]), steps, per_call)
+    spread = None if split else Spread.over(seeds)
     if isinstance(data, Mapped):
-        run = jax.jit(over_seeds(learner.updates, seeds), donate_argnums=0)
-        feed: Iterator[Any] = ahead(
-            partial(drawn_batches(learner, data, per_call), np.asarray(state.seed)), range(first, steps, per_call)
-        )
+        function, shared = over_seeds(learner.updates, seeds), 0
+        feed: Iterator[Any] = ahead(partial(drawn_batches(learner, data, per_call, split), np.asarray(state.seed)), calls)
     else:
-        run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, per_call), seeds, shared=1), donate_argnums=0)
-        feed = repeat(data, len(range(first, steps, per_call)))
-    for given in feed:
+        function, shared = over_seeds(lambda s, d: learner.steps(s, d, per_call, split), seeds, shared=1), 1
+        feed = repeat(spread.whole(data) if spread else data, len(calls))
+    placed = split or spread
+    run = jax.jit(
+        spread.on_each(function, shared) if spread else function,
+        donate_argnums=0,
+        out_shardings=split.everywhere if split else None,
+    )
+    state = placed.copied(state) if placed else state
+    for step, given in zip(calls, feed, strict=True):
         state, metrics = run(state, given)
         columns = {name: np.asarray(column) for name, column in metrics.items()}
-        check_finite(columns, int(state.step[0]) - per_call)
-        yield state, columns
+        check_finite(columns, step)
+        yield placed.own_copy(state) if placed else state, columns
 
 
-def drawn_batches(learner: Learner, data: Mapped, count: int) -> Callable[[np.ndarray, int], Batch]:
+def drawn_batches(learner: Learner, data: Mapped, count: int, split: Split | None = None) -> Callable[[np.ndarray, int], Batch]:
     """(seeds, step) -> the batches of the next `count` steps, (seeds, count, batch, ...) each: the ones `learner.steps` draws."""
 
     many = jax.jit(jax.vmap(partial(learner.draw, data.rows), in_axes=(0, None)))
-    return lambda seeds, step: jax.device_put(data.look_up(many(seeds, np.arange(step, step + count, dtype=np.int32))))
+
+    def batches(seeds: np.ndarray, step: int) -> Batch:
+        drawn = many(seeds, np.arange(step, step + count, dtype=np.int32))
+        return split.joined(data.look_up(split.own_part(drawn))) if split else jax.device_put(data.look_up(drawn))
+
+    return batches
 
 
 def ahead(make: Callable[[int], Any], inputs: Iterable[int]) -> Iterator[Any]:

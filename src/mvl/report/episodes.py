@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mvl.data.dataset import Dataset
-from mvl.data.files import atomic
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
+from mvl.report import drawing
+from mvl.report.drawing import COLORS
 from mvl.runs.evaluation import restore
 from mvl.runs.training import data_of
 
@@ -19,7 +20,6 @@ POINTS = 4000
 """States drawn in the projection."""
 LAST_STEPS = 100
 """Of the way to the goal, as many as can be told apart."""
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 
 def value_along_episodes(run: Path | str, to: Path, data: Dataset | None = None) -> None:
@@ -39,8 +39,7 @@ def value_along_episodes(run: Path | str, to: Path, data: Dataset | None = None)
     along.grid(alpha=0.3)
     _projection(figure, over, learner, params, held_out, chosen[0])
     figure.suptitle(f"{Path(description.task).name}, {description.recipe_name}, {int(state.step[0])} steps", fontsize=11)
-    with atomic(to) as partial:
-        figure.savefig(partial, dpi=110)
+    drawing.save(figure, to)
 
 
 def _values(learner: Learner, params: Parameters, data: Dataset, rows: np.ndarray, goal: int) -> np.ndarray:

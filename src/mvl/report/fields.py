@@ -1,64 +1,25 @@
-"""Pictures of value surfaces over mazes: contours, walls, goals and the paths a policy takes."""
+"""Pictures of value surfaces over mazes: contours, gradients, walls, goals and the paths a policy takes."""
 
-import tempfile
-import warnings
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 from matplotlib.figure import Figure
 
-from mvl.data.files import atomic
-from mvl.data.generate.run import scratch_folder
-from mvl.data.names import TaskName
 from mvl.errors import UsageError
 from mvl.evaluation.rollout import Played
 from mvl.learn.learner import Learner, Parameters
+from mvl.report import drawing
+from mvl.report.mazes import Maze, gradient, maze_of
 from mvl.runs.evaluation import evaluate, restore
 
-MAZES = ("pointmaze", "antmaze", "humanoidmaze", "antsoccer")
-CELLS = 12
-"""Grid points per maze cell and axis."""
 
-
-class Maze(NamedTuple):
-    """Where a maze's cells lie."""
-
-    walls: np.ndarray  # (rows, columns) 1 where a wall stands
-    unit: float
-    origin: tuple[float, float]
-    """Center of cell (0, 0)."""
-
-    @property
-    def extent(self) -> tuple[float, float, float, float]:
-        left, bottom = self.origin[0] - self.unit / 2, self.origin[1] - self.unit / 2
-        return left, left + self.unit * self.walls.shape[1], bottom, bottom + self.unit * self.walls.shape[0]
-
-    def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates along both axes, and where a point is free."""
-        left, _, bottom, _ = self.extent
-        rows, columns = self.walls.shape
-        x = left + (np.arange(columns * CELLS) + 0.5) * self.unit / CELLS
-        y = bottom + (np.arange(rows * CELLS) + 0.5) * self.unit / CELLS
-        return x, y, np.kron(self.walls, np.ones((CELLS, CELLS))) == 0
-
-
-def maze_of(task: str) -> Maze | None:
-    """The maze of a task, or nothing when it has none."""
-    if TaskName.parse(task).family not in MAZES:
-        return None
-    import ogbench
-
-    with scratch_folder() as scratch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the packages' own, about displays and number types
-        before, tempfile.tempdir = tempfile.tempdir, scratch
-        try:
-            env: Any = ogbench.make_env_and_datasets(task, env_only=True).unwrapped
-        finally:
-            tempfile.tempdir = before
-    x, y = env.ij_to_xy((0, 0))
-    return Maze(np.asarray(env.maze_map), float(env._maze_unit), (float(x), float(y)))
+@cache
+def compiled_values(learner: Learner) -> Any:
+    """Compiled once for all goals and seeds of a learner."""
+    return jax.jit(learner.values)
 
 
 def values_on_grid(learner: Learner, params: Parameters, maze: Maze, like: np.ndarray, goal: np.ndarray) -> np.ndarray:
@@ -67,47 +28,46 @@ def values_on_grid(learner: Learner, params: Parameters, maze: Maze, like: np.nd
     points = np.tile(like, (free.size, 1))
     points[:, 0], points[:, 1] = np.tile(x, len(y)), np.repeat(y, len(x))
     # One goal for all points: a representation that draws at random draws once, as for the neighbors of a state.
-    values = jax.jit(learner.values)(params, points, goal[None], jax.random.key(0))
+    values = compiled_values(learner)(params, points, goal[None], jax.random.key(0))
     return np.asarray(values).reshape(free.shape)
 
 
-def picture(run: Path | str, to: Path, episodes: int = 4) -> Played:
-    """Value contours for the five tasks' goals with a few played episodes over them, of the run's first seed."""
+def picture(run: Path | str, to: Path, episodes: int = 4, task: int | None = None) -> Played:
+    """Value contours and their gradient for the five tasks' goals (or one of them, from 1) under a few played episodes.
+
+    Of the run's first seed; who only imitates has paths to show, but no value.
+    """
     description, learner, state = restore(run)
     maze = maze_of(description.task) if description.simulated else None
     if maze is None:
         raise UsageError(f"{description.task} has no maze to draw.")
     played = evaluate(run, episodes=episodes, record=True)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
-    tasks = played.success.shape[1]
-    figure = Figure(figsize=(3.1 * tasks, 3.6), layout="constrained")
-    axes = figure.subplots(1, tasks, squeeze=False)[0]
-    for task, ax in enumerate(axes):
-        paths = played.paths[task * episodes : (task + 1) * episodes]
-        if learner.recipe.has_surface:  # who only imitates has paths to show, but no value
-            _contours(ax, maze, values_on_grid(learner, params, maze, paths[0][0], played.goals[0, task, 0]))
-        _panel(ax, maze, paths, played.goals[0, task])
-        ax.set_title(f"task {task + 1}: {played.success[0, task].sum()} of {episodes} reached", fontsize=10)
-    shown = "V(s, goal), " if learner.recipe.has_surface else ""
-    figure.suptitle(f"{shown}{description.task}, {description.recipe_name}, {int(state.step[0])} steps", fontsize=11)
-    with atomic(to) as partial:
-        figure.savefig(partial, dpi=110)
+    shown = chosen_tasks(task, played.success.shape[1])
+    wide = 3.1 if len(shown) > 1 else 5.0
+    figure = Figure(figsize=(wide * len(shown), wide * maze.walls.shape[0] / maze.walls.shape[1] + 0.7), layout="constrained")
+    for ax, number in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        paths = played.paths[number * episodes : (number + 1) * episodes]
+        if learner.recipe.has_surface:
+            surface(ax, maze, values_on_grid(learner, params, maze, paths[0][0], played.goals[0, number, 0]))
+        drawing.walls(ax, maze)
+        drawing.paths(ax, paths)
+        drawing.goals(ax, played.goals[0, number])
+        ax.set_title(f"task {number + 1}: {played.success[0, number].sum()} of {episodes} reached", fontsize=10)
+    about = "V(s, goal), " if learner.recipe.has_surface else ""
+    figure.suptitle(f"{about}{description.task}, {description.recipe_name}, {int(state.step[0])} steps", fontsize=11)
+    drawing.save(figure, to)
     return played
 
 
-def _contours(ax: Any, maze: Maze, values: np.ndarray) -> None:
-    x, y, free = maze.grid()
-    levels = np.linspace(values[free].min(), values[free].max(), 21)
-    ax.contourf(x, y, values, levels=levels, cmap="viridis", extend="both")
-    ax.contour(x, y, values, levels=levels, colors="white", linewidths=0.3, alpha=0.6, zorder=1.2)
+def chosen_tasks(task: int | None, tasks: int) -> list[int]:
+    """From 0; all of them unless one is named, from 1."""
+    if task is not None and not 1 <= task <= tasks:
+        raise UsageError(f"there are tasks 1 to {tasks}, not {task}.")
+    return list(range(tasks)) if task is None else [task - 1]
 
 
-def _panel(ax: Any, maze: Maze, paths: list[np.ndarray], goals: np.ndarray) -> None:
-    walls = np.where(maze.walls, 0.25, np.nan)
-    ax.imshow(walls, extent=maze.extent, origin="lower", cmap="gray", vmin=0, vmax=1, interpolation="nearest", zorder=1.5)
-    for path in paths:
-        ax.plot(path[:, 0], path[:, 1], color="white", linewidth=2.2)
-        ax.plot(path[:, 0], path[:, 1], color="#d55e00", linewidth=1.2)
-        ax.plot(*path[0, :2], "o", color="white", markeredgecolor="black", markersize=5)
-    ax.plot(goals[:, 0], goals[:, 1], "*", color="#f0e442", markeredgecolor="black", markersize=11, linestyle="none")
-    ax.set(xticks=[], yticks=[], aspect="equal", xlim=maze.extent[:2], ylim=maze.extent[2:])
+def surface(ax: Any, maze: Maze, values: np.ndarray) -> None:
+    """Contours of a value, and arrows where it rises."""
+    drawing.contours(ax, maze, values)
+    drawing.arrows(ax, maze, gradient(values, maze.grid()[2]))

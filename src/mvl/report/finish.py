@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from mvl.report.episodes import value_along_episodes
-from mvl.report.fields import maze_of, picture
+from mvl.report.fields import picture
+from mvl.report.mazes import maze_of
 from mvl.report.tables import success_table
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported

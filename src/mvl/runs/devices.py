@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 from mvl.data.sources.npz import folders
-from mvl.runs.evaluation import cores
+from mvl.errors import MvlError
+from mvl.learn.spread import cores
 from mvl.runs.folder import git_state, versions
+
+RENDERERS = "libegl1 and libgl1-mesa-dri, or libosmesa6"
 
 _PROBE = (
     "import mujoco; m = mujoco.MjModel.from_xml_string('<mujoco><worldbody><light/><geom size=\"1\"/></worldbody></mujoco>');"
@@ -37,7 +40,7 @@ def room() -> int | None:
     """Bytes free on the device that trains, where that can be known."""
     import jax
 
-    device = jax.devices()[0]
+    device = jax.local_devices()[0]
     if device.platform != "cpu":
         memory = device.memory_stats() or {}
         return memory["bytes_limit"] - memory["bytes_in_use"] if "bytes_limit" in memory else None
@@ -57,8 +60,20 @@ def rendering() -> list[str]:
     for backend in ("egl", "osmesa", "glfw"):
         lines.append(f"{backend:<8}{'works' if _renders(backend) else 'does not work'}")
     if all(line.endswith("not work") for line in lines[1:]):
-        lines.append("install libegl1 and libgl1-mesa-dri (or libosmesa6), then set MUJOCO_GL=egl (or osmesa)")
+        lines.append(f"install {RENDERERS}")
     return lines
+
+
+def renderer() -> str:
+    """What MuJoCo can render with here: as MUJOCO_GL asks, else on the display if there is one, else without."""
+    chosen = os.environ.get("MUJOCO_GL")
+    display = sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    for backend in [chosen] if chosen else [*(["glfw"] if display else []), "egl", "osmesa"]:
+        if _renders(backend):
+            return backend
+    if chosen:
+        raise MvlError(f"MUJOCO_GL is {chosen!r}, which cannot render here; unset it, or install {RENDERERS}.")
+    raise MvlError(f"nothing here can render; install {RENDERERS} (Debian's names).")
 
 
 def _renders(backend: str) -> bool:

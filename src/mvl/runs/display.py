@@ -18,9 +18,11 @@ SHOWN = ("value/loss", "policy/loss", "regularizer/loss", "regularizer/active", 
 class TrainingDisplay:
     """Progress, time left, speed, losses and the last success rates of a training run."""
 
-    def __init__(self, title: str, steps: int, start: int, seeds: list[int], subtasks: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, title: str, steps: int, start: int, seeds: list[int], subtasks: tuple[str, ...] = (), shown_elsewhere: bool = False
+    ) -> None:
         self.console = Console(file=sys.stderr)
-        self.live = self.console.is_terminal
+        self.live = self.console.is_terminal and not shown_elsewhere
         self.steps, self.start, self.seeds, self.subtasks = steps, start, seeds, subtasks
         self.metrics: list[dict[str, Any]] = []
         self.evaluations: list[dict[str, Any]] = []
@@ -32,7 +34,9 @@ class TrainingDisplay:
         self.bar = self.progress.add_task("steps", total=steps, completed=start)
         self.note = ""
         if not self.live:
-            self.say(f"{title}: {steps - start} steps, seeds {', '.join(map(str, seeds))}")
+            self.say(
+                f"{title}: {steps - start} steps, seeds {', '.join(map(str, seeds))}{', shown by process 0' * shown_elsewhere}"
+            )
 
     def say(self, line: str) -> None:
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,6 +1,5 @@
 """Evaluate trained policies: during training, and later from a run folder."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,11 @@ from mvl.evaluation.rollout import Act, Played, play
 from mvl.learn.checkpoint import load
 from mvl.learn.learner import Learner, Parameters, State
 from mvl.learn.loop import initial_state, over_seeds
+from mvl.learn.spread import cores
 from mvl.runs.folder import Description, RunFolder
 
 LAST = 3
 """The reported success is the mean over this many last evaluations (the paper's protocol)."""
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def batched_act(learner: Learner, seeds: int, temperature: float):

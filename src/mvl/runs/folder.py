@@ -79,13 +79,15 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, description: Description) -> "RunFolder":
-        """A new folder; one that holds anything is refused."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        """A new folder; one that holds anything is refused, save what a process left that was killed while it made one."""
+        if path.exists() and (not path.is_dir() or any(not file.name.startswith(".") for file in path.iterdir())):
             hint = f"continue it with: mvl train --resume {path}" if (path / "run.json").exists() else "choose another"
             raise MvlError(f"{path} exists already and is not empty; {hint}")
         path.mkdir(parents=True, exist_ok=True)
         folder = cls(path)
         with folder.claimed():
+            if folder.description_file.exists():
+                raise MvlError(f"{path} was just made by another process; choose another folder.")
             folder.describe(description)
         return folder
 

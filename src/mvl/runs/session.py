@@ -19,10 +19,13 @@ from mvl.evaluation.rollout import play
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
+from mvl.learn.split import Split
+from mvl.learn.spread import cores
 from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
-from mvl.runs.evaluation import as_act, batched_act, cores, rows
+from mvl.runs.evaluation import as_act, batched_act, rows
 from mvl.runs.folder import Description, RunFolder
+from mvl.runs.hosts import Team
 from mvl.types import Batch, Key
 
 Source = Rows | Mapped
@@ -55,13 +58,20 @@ class Session:
     """One process's work on a run."""
 
     def __init__(
-        self, folder: RunFolder, description: Description, data: Source, validation: Source, workers: int | None
+        self,
+        folder: RunFolder,
+        description: Description,
+        data: Source,
+        validation: Source,
+        workers: int | None,
+        split: Split | None = None,
     ) -> None:
         self.folder, self.description, self.schedule = folder, description, description.schedule
-        self.data, self.validation = data, validation
+        self.data, self.validation, self.split, self.team = data, validation, split, Team()
         self.learner = Learner(description.fitted, description.shapes)
         self.seeds = description.seeds
-        self.environments = Environments(description.task, workers or cores()) if description.simulated else nullcontext()
+        plays = description.simulated and self.team.first
+        self.environments = Environments(description.task, workers or cores()) if plays else nullcontext()
         self.act = batched_act(self.learner, len(self.seeds), self.schedule.eval_temperature)
         self.draw_validation = jax.jit(over_seeds(self._validation_batch, len(self.seeds)))
         self.validate = jax.jit(over_seeds(self._validation_loss, len(self.seeds)))
@@ -73,20 +83,24 @@ class Session:
         self.environments.__exit__(*exception)
 
     def go(self, state: State | None) -> None:
-        schedule = self.schedule
-        first = initial_state(self.learner, self.seeds) if state is None else state
+        schedule, team = self.schedule, self.team
+        team.exchange()  # all are ready: none goes where another cannot follow
+        first = team.given_by_first(initial_state(self.learner, self.seeds) if state is None else state)
         start = int(first.step[0])
         title = f"{self.description.task} {self.description.recipe_name}"
-        self.display = TrainingDisplay(title, schedule.steps, start, self.seeds, self.description.subtasks)
+        self.display = TrainingDisplay(title, schedule.steps, start, self.seeds, self.description.subtasks, not team.first)
         with catching_interrupts(self.display.say) as interrupted, self.display.running():
             self.display.advance(start, 0.0, "compiling")
             began, busy, counted = time.monotonic(), 0.0, 0
-            for state, columns in dispatches(self.learner, first, self.data, schedule.steps, schedule.steps_per_dispatch):
+            steps = schedule.steps, schedule.steps_per_dispatch
+            for state, columns in dispatches(self.learner, first, self.data, *steps, self.split):
                 step = int(state.step[0])
                 if step > start + schedule.steps_per_dispatch:  # the first call compiles, and says nothing about speed
                     busy, counted = busy + time.monotonic() - began, counted + schedule.steps_per_dispatch
-                stopping = bool(interrupted)
-                self._after(state, step, columns, counted / busy if counted else 0.0, stopping)
+                stopping = "stop" in team.exchange("stop" if interrupted else "go")
+                if team.first:
+                    self._after(state, step, columns, counted / busy if counted else 0.0, stopping)
+                team.exchange()  # all wait until that is done
                 if stopping and step < schedule.steps:
                     raise StoppedError(f"stopped at step {step} and saved; continue with: mvl train --resume {self.folder.path}")
                 began = time.monotonic()

@@ -1,5 +1,7 @@
 """Train: from a task and a recipe to a run folder with an evaluated, resumable policy."""
 
+import json
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import numpy as np
 from mvl import registry
 from mvl.data.dataset import Dataset
 from mvl.data.files import fingerprint
-from mvl.data.goals import on_device
+from mvl.data.goals import Rows, on_device
 from mvl.data.mapped import Mapped
 from mvl.data.mapping import fits
 from mvl.data.names import TaskName
@@ -20,11 +22,14 @@ from mvl.evaluation.environments import slot_class
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
+from mvl.learn.split import Split
+from mvl.learn.spread import share_cores
 from mvl.recipes.presets import Schedule, named_recipe
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics
 from mvl.runs.devices import room
 from mvl.runs.folder import Description, RunFolder
+from mvl.runs.hosts import Team
 from mvl.runs.session import Session
 from mvl.types import Shapes
 
@@ -41,16 +46,19 @@ def train(
     held_out: float | None = None,
     mapped: bool | None = None,
     workers: int | None = None,
+    devices: int | None = None,
     **changes: Any,
 ) -> Path:
     """Train a recipe and return the run's folder.
 
     `task` is a task of OGBench, a kitchen, the path of an .npz file, or a Dataset. `changes` replaces parts of the recipe
     (`regularizer=mvl.Mollified(weight=10)`) and settings of the schedule and the learning (`steps`, `batch_size`, ...).
-    Data that is `mapped` stays on disk; unless said, if it does not fit in memory.
+    Data that is `mapped` stays on disk; unless said, if it does not fit in memory. Every batch is split over so many `devices`;
+    processes that called `jax.distributed.initialize` and then this train one run together, of which the first writes.
     """
     name = None if isinstance(task, Dataset) or is_file(task) else TaskName.parse(str(task))
     made, schedule = _planned(recipe, preset, name, changes)
+    split = _split(devices, seeds, made.learning.batch_size)
     if name:
         slot_class(str(name))  # complains now if its environment is not installed
     path = _data_path(task, name, data)
@@ -69,21 +77,38 @@ def train(
         shapes=shapes_of(train_data),
         data={**_origin(path, held_out), "mapped": mapped, "action_range": _listed(train_data.action_range)},
     )
+    team = Team()
+    _check_same(description, team)
     target = Path(run) if run else Path("runs") / f"{name or 'data'}-{description.recipe_name}"
-    folder = RunFolder.create(target, description)
-    with folder.claimed():
-        return _run(folder, description, train_data, validation, None, workers)
+    folder = RunFolder.create(target, description) if team.first else RunFolder(target)
+    with folder.claimed() if team.first else nullcontext():
+        return _run(folder, description, train_data, validation, None, workers, split)
 
 
-def resume(run: Path | str, steps: int | None = None, data: Dataset | None = None, workers: int | None = None) -> Path:
-    """Continue a run from its last checkpoint, exactly; `steps` may lengthen it."""
+def resume(
+    run: Path | str,
+    steps: int | None = None,
+    data: Dataset | None = None,
+    workers: int | None = None,
+    devices: int | None = None,
+) -> Path:
+    """Continue a run from its last checkpoint, exactly (on as many devices as before); `steps` may lengthen it."""
+    if devices is None and (Path(run) / "run.json").exists():
+        share_cores(len(RunFolder.open(Path(run))[1].seeds))
+    team = Team()
+    if not team.first:
+        description = Description.from_json(json.loads(team.exchange()[0]))  # the folder may lie on the first one's host alone
+        split = Split.over(devices, description.fitted.learning.batch_size)
+        return _run(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, split)
     folder, description = RunFolder.open(Path(run))
+    split = Split.over(devices, description.fitted.learning.batch_size)
     with folder.claimed():
         if steps is not None and steps != description.schedule.steps:
             if steps < description.schedule.steps:
                 raise UsageError(f"{run} is planned for {description.schedule.steps} steps; --steps can only lengthen it.")
             description = replace(description, schedule=replace(description.schedule, steps=steps))
             folder.describe(description)
+        team.exchange(json.dumps(description.to_json()))
         train_data, validation = data_of(description, data, run)
         state = notes = None
         if folder.checkpoint_file.exists():
@@ -92,7 +117,14 @@ def resume(run: Path | str, steps: int | None = None, data: Dataset | None = Non
             state, notes = checkpoint.load(folder.checkpoint_file, like)
         for file in (folder.metrics_file, folder.evaluations_file):
             metrics.cut(file, notes["sizes"][file.name] if notes else 0)
-        return _run(folder, description, train_data, validation, state, workers)
+        return _run(folder, description, train_data, validation, state, workers, split)
+
+
+def _split(devices: int | None, seeds: int, batch_size: int) -> Split | None:
+    """How batches are split; if they are not, a CPU's cores may share the seeds."""
+    if devices is None:
+        share_cores(seeds)
+    return Split.over(devices, batch_size)
 
 
 def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
@@ -165,12 +197,34 @@ def _origin(path: Path | None, held_out: float | None) -> dict[str, Any]:
     return {**where, "held_out": held_out}
 
 
+def _check_same(description: Description, team: Team) -> None:
+    """All processes must be about to train the same; where their files lie is their own affair."""
+    told = description.to_json()
+    told |= {"data": {**told["data"], "path": None}, "task": told["task"] if description.simulated else None}
+    words = team.exchange(json.dumps(told))
+    first, ours = json.loads(words[0]), json.loads(words[team.index])
+    for field in first:
+        if not team.first and ours[field] != first[field]:
+            raise UsageError(
+                f"process {team.index} has another {field} than process 0; start all with one command, apart from --process-id."
+            )
+
+
 def _run(
-    folder: RunFolder, description: Description, data: Dataset, validation: Dataset, state: State | None, workers: int | None
+    folder: RunFolder,
+    description: Description,
+    data: Dataset,
+    validation: Dataset,
+    state: State | None,
+    workers: int | None,
+    split: Split | None,
 ) -> Path:
     """Train to the end of the schedule: metrics, evaluations and checkpoints on the way."""
     placed = Mapped.of if is_mapped(description) else on_device
-    session = Session(folder, description, placed(data), placed(validation), workers)
+    rows = placed(data)
+    if split and isinstance(rows, Rows):
+        rows = split.copied(rows)
+    session = Session(folder, description, rows, placed(validation), workers, split)
     with session:
         session.go(state)
     return folder.path

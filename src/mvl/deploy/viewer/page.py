@@ -14,7 +14,7 @@ from mvl.data.names import TaskName
 from mvl.deploy.viewer.recording import Recording
 from mvl.deploy.viewer.stage import Stage, path_color
 from mvl.errors import UsageError
-from mvl.report.fields import MAZES
+from mvl.report.mazes import MAZES
 
 TICKS = 30
 """Per second: how often the controls are looked at."""

@@ -18,7 +18,8 @@ from mvl.errors import UsageError
 from mvl.evaluation.environments import slot_class
 from mvl.evaluation.rollout import Act, starts
 from mvl.registry import name_of
-from mvl.report.fields import Maze, maze_of, values_on_grid
+from mvl.report.fields import values_on_grid
+from mvl.report.mazes import Maze, maze_of
 from mvl.runs.evaluation import as_act, batched_act, restore
 from mvl.runs.folder import Description, RunFolder
 

@@ -1,0 +1,90 @@
+"""What `mvl reproduce`, `mvl sweep` and `mvl tune` share: how to carry a plan out, and where to."""
+
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mvl.cli.parser import Parser
+from mvl.errors import MvlError, UsageError
+
+if TYPE_CHECKING:
+    from mvl.sweep.engines import Engine
+    from mvl.sweep.plan import Cell, Plan
+    from mvl.sweep.table import Result
+
+STORE = Path("runs/store")
+
+
+def add_options(parser: Parser, seeds: int) -> None:
+    what = parser.add_argument_group("size")
+    what.add_argument("--preset", default="cpu", help="cpu (minutes a run on a laptop) or paper (the paper's sizes)")
+    what.add_argument("--seeds", type=int, default=seeds, help="seeds of every cell")
+    where = parser.add_argument_group("where")
+    where.add_argument("--store", type=Path, default=STORE, help="folder of the runs; what is finished there is not done again")
+    where.add_argument("--data", type=Path, help="folder of the datasets; what is missing is made or fetched")
+    where.add_argument("--episodes", type=int, help="make datasets with fewer training episodes than the published ones")
+    where.add_argument("--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV and LaTeX")
+    how = parser.add_argument_group("how")
+    how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands, and stop")
+    how.add_argument("--engine", choices=("local", "ray", "slurm"), default="local", help="what does the runs")
+    how.add_argument("--address", help="of a Ray cluster; auto is the one this machine belongs to (default: a new one here)")
+    how.add_argument("--gpus-per-run", type=float, default=0, help="that Ray or SLURM gives a run, which then trains all seeds")
+    how.add_argument("--slurm", nargs="+", default=[], metavar="NAME=VALUE", help="for submitit, such as slurm_partition=gpu")
+    how.add_argument("--at-once", type=int, help="runs at a time (default: one per core or device)")
+
+
+def split(argv: list[str]) -> tuple[list[str], list[str]]:
+    """Our own words, and those after `--`, which are settings of mvl train."""
+    cut = argv.index("--") if "--" in argv else len(argv)
+    return argv[:cut], argv[cut + 1 :]
+
+
+def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":
+    from mvl.sweep.plan import Plan
+
+    if options.seeds < 1:
+        raise UsageError("--seeds must be at least 1.")
+    data = options.data.resolve() if options.data else None
+    return Plan(name, title, cells, list(range(options.seeds)), options.store.resolve(), data, bool(options.gpus_per_run))
+
+
+def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
+    """Run it, show the table, write it where it was asked for; a failure of some runs is told last."""
+    from mvl.sweep import go, table
+
+    failed = go.carry_out(plan, go.Options(_engine(options), options.at_once, options.episodes, options.dry_run))
+    found = table.results(plan)
+    print(f"\n{table.text(plan, found)}")
+    if options.to:
+        print("\n".join(f"wrote {path}" for path in table.write(plan, found, options.to)))
+    if failed:
+        shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
+        raise MvlError(f"{len(failed)} runs failed; the same command tries them again:\n{shown}")
+    return found
+
+
+def _engine(options: Namespace) -> "Engine | None":
+    """What does the runs, if not processes of this machine."""
+    remote = {"ray": ("address",), "slurm": ("slurm",)}
+    for engine, names in remote.items():
+        for name in names:
+            if getattr(options, name) and options.engine != engine:
+                raise UsageError(f"--{name} is for --engine {engine}.")
+    if options.engine == "local":
+        if options.gpus_per_run:
+            raise UsageError("--gpus-per-run is for --engine ray or slurm; here every run has a device to itself.")
+        return None
+    if options.at_once:
+        raise UsageError(f"--at-once is for this machine; {options.engine} decides itself.")
+    if options.engine == "ray":
+        from mvl.sweep.engines import ray
+
+        return partial(ray.run, address=options.address, gpus_per_run=options.gpus_per_run)
+
+    from mvl.sweep.engines import slurm
+    from mvl.sweep.plan import parse_grid
+
+    settings = {name: ",".join(values) for name, values in parse_grid(options.slurm).items()}
+    folder = options.store.resolve() / "slurm"
+    return partial(slurm.run, folder=folder, gpus_per_run=options.gpus_per_run, settings=settings)

@@ -1,0 +1,104 @@
+"""`mvl plot`: pictures of runs, one kind of picture per sub-command."""
+
+import argparse
+from pathlib import Path
+
+from mvl.cli.parser import Parser
+from mvl.errors import UsageError, unknown
+
+KINDS = {
+    "field": "Value contours over the maze with gradient arrows, walls, goals and played episodes; without a maze, the value "
+    "along held-out episodes and over a projection of the data.",
+    "fan": "The directions a policy would go in, as fans along an episode it played (pointmaze); several runs side by side.",
+    "curve": "Success over training, with 95 % intervals over seeds; several runs in one picture.",
+    "compare": "Value contours of several runs of one task for one goal, in two rows: first those of the upper row.",
+}
+USAGE = "usage: mvl plot KIND RUN ...\n\n" + "\n".join(f"  {name:<10}{text}" for name, text in KINDS.items())
+
+
+def run(argv: list[str]) -> None:
+    if not argv or argv[0] in ("-h", "--help"):
+        if not argv:
+            raise UsageError(f"which picture? mvl plot {'|'.join(KINDS)} RUN ...")
+        print(f"{USAGE}\n\n`mvl plot KIND --help` says more.")
+        return
+    kind = argv[0]
+    if kind not in KINDS:
+        raise unknown("picture", kind, KINDS)
+    options = _parser(kind).parse_all(argv[1:])
+    to = options.to or options.runs[0] / f"{kind}.png"
+
+    from mvl.report.drawing import new_picture
+    from mvl.runs.folder import RunFolder
+
+    for path in options.runs:
+        RunFolder.open(path)
+    new_picture(to, options.overwrite)
+    DRAW[kind](options, to)
+    print(to)
+
+
+def _parser(kind: str) -> Parser:
+    parser = Parser(prog=f"mvl plot {kind}", description=KINDS[kind])
+    parser.add_argument("runs", type=Path, nargs=1 if kind == "field" else "+", metavar="RUN", help="run folder")
+    parser.add_argument("-o", dest="to", type=Path, metavar="FILE", help=f"picture, .png or .svg (default: RUN/{kind}.png)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a picture that exists")
+    if kind == "field":
+        parser.add_argument("--task", type=int, help="one of the maze's five tasks (default: all)")
+        parser.add_argument("--episodes", type=int, default=4, help="played episodes per task")
+    if kind in ("fan", "compare"):
+        parser.add_argument("--task", type=int, default=1, help="which of the maze's five tasks")
+    if kind == "fan":
+        parser.add_argument("--waypoints", type=int, default=16, help="fans along the episode")
+        parser.add_argument("--temperature", type=float, default=1.0, help="randomness of the actions; 1 is the policy's own")
+    if kind == "compare":
+        parser.add_argument("--rows", type=int, default=2, help="rows of the grid")
+    for action in parser._actions:
+        if action.type is int:
+            action.type = _positive
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number above 0")
+    return int(text)
+
+
+def _field(options: argparse.Namespace, to: Path) -> None:
+    from mvl.report.episodes import value_along_episodes
+    from mvl.report.fields import picture
+    from mvl.report.mazes import maze_of
+    from mvl.runs.folder import RunFolder
+
+    (path,) = options.runs
+    description = RunFolder.open(path)[1]
+    if description.simulated and maze_of(description.task) is not None:
+        picture(path, to, options.episodes, options.task)
+    elif options.task is not None:
+        raise UsageError(f"{description.task} has no maze whose tasks could be drawn one by one; leave --task out.")
+    else:
+        value_along_episodes(path, to)
+
+
+def _fan(options: argparse.Namespace, to: Path) -> None:
+    from mvl.report.fans import fans
+
+    fans(options.runs, to, options.task, options.waypoints, options.temperature)
+
+
+def _curve(options: argparse.Namespace, to: Path) -> None:
+    from mvl.report.curves import curves
+
+    curves(options.runs, to)
+
+
+def _compare(options: argparse.Namespace, to: Path) -> None:
+    from mvl.report.grids import grid
+    from mvl.runs.display import counting
+
+    with counting("runs") as told:
+        grid(options.runs, to, options.task, options.rows, told)
+
+
+DRAW = {"field": _field, "fan": _fan, "curve": _curve, "compare": _compare}

@@ -1,0 +1,24 @@
+"""`mvl report`: runs as one page that needs nothing else."""
+
+from pathlib import Path
+
+from mvl.cli.parser import Parser
+from mvl.errors import MvlError
+
+
+def run(argv: list[str]) -> None:
+    parser = Parser(prog="mvl report", description="Write one HTML file about runs: success, curves, values, videos, settings.")
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folders; several are compared")
+    parser.add_argument("-o", "--to", type=Path, default=Path("report.html"), metavar="FILE.html", help="what to write")
+    parser.add_argument("--no-videos", action="store_true", help="leave out the rollouts, which take longest")
+    parser.add_argument("--overwrite", action="store_true", help="replace an earlier report")
+    options = parser.parse_all(argv)
+    if options.to.exists() and not options.overwrite:
+        raise MvlError(f"{options.to} exists already; choose another with -o, or replace it with --overwrite.")
+
+    from mvl.report.page import report
+    from mvl.runs.display import counting
+
+    with counting("report") as tell:
+        report(options.runs, options.to, not options.no_videos, lambda share: tell(int(100 * share), 100))
+    print(f"{options.to}: {options.to.stat().st_size / 1e6:.1f} MB")

@@ -1,0 +1,36 @@
+"""`mvl reproduce`: a table of the paper, from the name of the table."""
+
+from mvl.cli.parser import Parser
+from mvl.cli.plans import add_options, carry_out, make_plan, split
+
+
+def run(argv: list[str]) -> None:
+    argv, rest = split(argv)
+    parser = Parser(
+        prog="mvl reproduce",
+        usage="mvl reproduce TABLE [options] [-- SETTINGS OF MVL TRAIN]",
+        description="Train what a table of the paper needs, and print it beside the paper's. Stopped or killed, it goes on from "
+        "where it was. For example: mvl reproduce table3b --seeds 2 -- --steps 10000",
+    )
+    parser.add_argument("table", metavar="TABLE", help="table1, table2, table3a, table3b, table7, table8, table9 or table10")
+    parser.add_argument("--rows", nargs="+", default=[], help="only these; a task that the table has not may be named too")
+    parser.add_argument("--columns", nargs="+", default=[], help="only these; a recipe that the table has not may be named too")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="FIELD=VALUE", help="for every recipe that has it: mollified.weight=3"
+    )
+    add_options(parser, seeds=4)
+    options = parser.parse_all(argv)
+
+    from mvl.errors import UsageError
+    from mvl.recipes import paper
+    from mvl.sweep.job import parse_changes
+    from mvl.sweep.plan import paper_cells, parse_grid
+
+    grid = parse_grid(options.set)
+    for name, values in grid.items():
+        if len(values) > 1:
+            raise UsageError(f"--set {name} takes one value here; for several use mvl sweep.")
+    wanted = {**{name: values[0] for name, values in grid.items()}, **parse_changes(rest)}
+    about = paper.named(options.table)
+    cells = paper_cells(options.table, options.rows, options.columns, options.preset, wanted)
+    carry_out(make_plan(options.table, about.title, cells, options), options)

@@ -1,0 +1,25 @@
+"""`mvl sweep`: tasks by recipes by seeds by any settings."""
+
+from mvl.cli.parser import Parser
+from mvl.cli.plans import add_options, carry_out, make_plan, split
+
+
+def run(argv: list[str]) -> None:
+    argv, rest = split(argv)
+    parser = Parser(
+        prog="mvl sweep",
+        usage="mvl sweep --tasks TASK ... --recipes RECIPE ... [options] [-- SETTINGS OF MVL TRAIN]",
+        description="Train every combination, and print one table. Stopped or killed, it goes on from where it was.",
+    )
+    parser.add_argument("--tasks", nargs="+", required=True, help="for example pointmaze-medium-navigate")
+    parser.add_argument("--recipes", nargs="+", required=True, help="see `mvl recipes`")
+    parser.add_argument("--set", nargs="+", default=[], metavar="FIELD=V1,V2", help="values to try: regularizer.weight=1,10")
+    parser.add_argument("--name", default="sweep", help="what the table and its files are called")
+    add_options(parser, seeds=1)
+    options = parser.parse_all(argv)
+
+    from mvl.sweep.job import parse_changes
+    from mvl.sweep.plan import parse_grid, sweep_cells
+
+    cells = sweep_cells(options.tasks, options.recipes, options.preset, parse_grid(options.set), parse_changes(rest))
+    carry_out(make_plan(options.name, "success by task and recipe", cells, options), options)

@@ -1,0 +1,38 @@
+"""`mvl tune`: a few knobs of a recipe, chosen on one task."""
+
+from mvl.cli.parser import Parser
+from mvl.cli.plans import add_options, carry_out, make_plan, split
+
+
+def run(argv: list[str]) -> None:
+    argv, rest = split(argv)
+    parser = Parser(
+        prog="mvl tune",
+        usage="mvl tune TASK --recipe RECIPE --knob FIELD=V1,V2 ... [options] [-- SETTINGS OF MVL TRAIN]",
+        description="Train a recipe with every combination of some settings, rank them, and write the best down. "
+        "It is a choice on this task: use it on others without choosing again.",
+    )
+    parser.add_argument("task", metavar="TASK", help="for example pointmaze-medium-navigate")
+    parser.add_argument("--recipe", default="gcivl-mvl", help="see `mvl recipes`")
+    parser.add_argument(
+        "--knob", nargs="+", required=True, metavar="FIELD=V1,V2", help="settings to try: regularizer.weight=1,10"
+    )
+    parser.add_argument("--by", choices=("success", "validation"), default="success", help="what is best")
+    add_options(parser, seeds=2)
+    options = parser.parse_all(argv)
+
+    from mvl.data.names import TaskName
+    from mvl.sweep import tune
+    from mvl.sweep.job import parse_changes
+    from mvl.sweep.plan import parse_grid, sweep_cells
+
+    task = TaskName.parse(options.task)
+    cells = sweep_cells([str(task)], [options.recipe], options.preset, parse_grid(options.knob), parse_changes(rest))
+    name = f"tune-{task}-{options.recipe}"
+    plan = make_plan(name, f"choosing by {options.by}", cells, options)
+    found = carry_out(plan, options)
+    ranked = tune.ranking(found, options.by)
+    if ranked:
+        print(f"\n{tune.described(ranked, options.by)}")
+    if not options.dry_run:
+        print(tune.write_choice(plan, ranked, options.by, (options.to or plan.store) / f"{name}-by-{options.by}.json"))

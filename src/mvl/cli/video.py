@@ -1,0 +1,26 @@
+"""`mvl video`: watch a run's policy."""
+
+from pathlib import Path
+
+from mvl.cli.parser import Parser
+
+
+def run(argv: list[str]) -> None:
+    parser = Parser(prog="mvl video", description="Film a run's last checkpoint in its environment, one mp4 file per episode.")
+    parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="where the videos go (default: RUN/videos)")
+    parser.add_argument("--tasks", type=int, nargs="+", metavar="N", help="only these tasks, from 1")
+    parser.add_argument("--episodes", type=int, default=1, help="episodes per task")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the episodes; `mvl eval` plays the same ones for it")
+    parser.add_argument("--size", type=int, default=480, help="width and height in pixels")
+    parser.add_argument("--overwrite", action="store_true", help="replace earlier videos of the same episodes")
+    options = parser.parse_all(argv)
+
+    from mvl.runs.display import counting
+    from mvl.runs.video import Shots, film, in_words
+
+    shots = Shots(options.episodes, options.tasks, options.seed, options.size)
+    with counting("filming") as tell:
+        clips = film(options.run, options.to or options.run / "videos", shots, tell, options.overwrite)
+    for clip in clips:
+        print(f"{clip.path}: {in_words(clip.reached)} after {clip.steps} steps")

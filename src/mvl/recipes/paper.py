@@ -1,0 +1,163 @@
+"""The paper's tables: what every row and column stands for here, and the paper's own cells (`paper_tables/`).
+
+Cells are percent, mean and standard deviation over the paper's seeds. The columns of tables 1 and 2 that are not MVL's, and those
+of table 10, are quoted there from other work.
+"""
+
+import csv
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from mvl.data.names import TaskName
+from mvl.errors import unknown
+from mvl.recipes.families import canonical
+
+
+class Published(NamedTuple):
+    """A cell of the paper, in percent."""
+
+    table: str
+    mean: float
+    std: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:g} ± {self.std:g}"
+
+
+class Column(NamedTuple):
+    """A column: a recipe, and settings that differ from its preset's."""
+
+    recipe: str
+    changes: dict[str, str] = {}
+
+
+_GOALS = {name: Column(name.lower()) for name in ("VIB", "VIB-MVL", "VIP", "TRA", "BYOL", "DUAL", "DUAL-MVL")}
+_TABLE_1 = {"ORIG": Column("gcivl"), "ORIG-MVL": Column("gcivl-mvl"), **_GOALS}
+_TABLE_2 = {"EIK-HIQL": Column("hiql-eik"), "HIQL+MVL": Column("hiql-mvl")}
+_DUALS = {"DUAL+EIK": Column("dual-eik"), "DUAL+MVL": Column("dual-mvl")}
+# N is the number of neighbors. The paper calls delta a radius, a deviation and a variance; it is read as algorithm 1's viscosity,
+# whose value in table 5 is the 1e-2 of this ablation (docs/parts.md).
+_NEIGHBORS = {f"N={count}": Column("dual-mvl", {"regularizer.samples": str(count)}) for count in (1, 5, 10, 20, 25)}
+_RADII = {
+    f"delta={text}": Column("dual-mvl", {"regularizer.viscosity": str(float(text))})
+    for text in ("1e-4", "1e-3", "1e-2", "1e-1", "1e1")
+}
+_PIXELS = {"GCIVL-PIXEL": "gcivl", "GCIVL-PIXEL-EIK": "gcivl-eik", "GCIVL-PIXEL+MVL (OURS)": "gcivl-mvl"}
+_FAMILIES = {name: Column(name.lower()) for name in ("BC", "FBC", "CRL", "QRL", "TDP", "COE", "TRL")}
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    columns: dict[str, Column]
+    setting: bool = False
+    """Whether the CSV's `task` is the setting, and so the column."""
+    parts: bool = False
+    """Whether every row has a line for each of its tasks or subtasks."""
+    unavailable: str = ""
+    """Why nothing of it can be run here."""
+    skipped: frozenset[str] = field(default_factory=frozenset)
+    """Lines of the CSV that are no task, such as an average."""
+
+
+TABLES = {
+    "table1": Table("Representations on GCIVL", _TABLE_1, skipped=frozenset({"AVERAGE"})),
+    "table2": Table("Mollified and Eikonal, on HIQL and on dual goals", {**_TABLE_2, **_DUALS}),
+    "table3a": Table("Mollified and Eikonal on noisy data", _DUALS),
+    "table3b": Table("Neighbors N and radius delta on pointmaze", {**_NEIGHBORS, **_RADII}, setting=True),
+    "table7": Table(
+        "Powderworld from pixels",
+        {name: Column(recipe) for name, recipe in _PIXELS.items()},
+        unavailable="learning from pixels is not built",
+    ),
+    "table8": Table("Neighbors N and radius delta", {**_NEIGHBORS, **_RADII}, setting=True),
+    "table9": Table("Kitchen, subtask by subtask", {**_TABLE_1}, parts=True),
+    "table10": Table("Oracle goals", {**_FAMILIES, "IVL": Column("gcivl"), "MVL": Column("gcivl-mvl")}, parts=True),
+}
+
+TASKS = {
+    **{name: f"{name}-navigate-v0" for name in ("pointmaze-medium", "pointmaze-large", "antmaze-medium", "antmaze-large")},
+    **{f"humanoid-{size}": f"humanoidmaze-{size}-navigate-v0" for size in ("medium", "large")},
+    "antsoccer-arena": "antsoccer-arena-navigate-v0",
+    **{name: f"{name}-play-v0" for name in ("cube-single", "cube-double", "puzzle-3x3", "puzzle-4x4")},
+    **{name: f"{name}-v0" for name in ("cube-single-play", "scene-play")},
+    **{f"D4RL/kitchen-{name}": f"kitchen-{name}-v2" for name in ("partial", "mixed", "complete")},
+    **{f"D4RL/Kitchen-{name.title()}": f"kitchen-{name}-v2" for name in ("partial", "mixed", "complete")},
+    **{f"point-nav-{size}": f"pointmaze-{size}-navigate-v0" for size in ("medium", "large", "giant", "teleport")},
+    **{f"point-stitch-{size}": f"pointmaze-{size}-stitch-v0" for size in ("medium", "teleport")},
+    **{f"ant-nav-{size}": f"antmaze-{size}-navigate-v0" for size in ("medium", "large", "giant", "teleport")},
+    **{f"soccer-{kind}-{size}": f"antsoccer-{size}-{full}-v0" for kind, full in (("nav", "navigate"), ("stitch", "stitch"))
+       for size in ("arena", "medium")},
+    **{f"{name}-noisy": f"{name}-noisy-v0" for name in ("scene", "cube-single", "cube-double", "puzzle-4x4", "puzzle-4x5")},
+    **{f"powderworld-{size}": f"powderworld-{size}-play-v0" for size in ("easy", "medium", "hard")},
+}  # fmt: skip
+"""The paper's names of environments; table 10 has OGBench's own."""
+
+
+class Place(NamedTuple):
+    """Where a number stands in a table: the row, the part of the row (`overall` or a task's name), the column."""
+
+    row: str
+    part: str
+    column: str
+
+
+@cache
+def cells(table: str) -> dict[Place, Published]:
+    """Every cell of a table as the paper prints it."""
+    about = named(table)
+    with open(Path(__file__).parent / "paper_tables" / f"{table}.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    found = {}
+    columns = {name.upper(): name for name in about.columns}  # table 9 writes Orig for ORIG
+    for line in lines:
+        column = line["task"] if about.setting else columns[line["method"].upper()]
+        part = line["task"] if about.parts else "overall"
+        found[Place(line["env"], part, column)] = Published(table, float(line["mean"]), float(line["std"]))
+    return found
+
+
+def named(table: str) -> Table:
+    if table not in TABLES:
+        raise unknown("table", table, TABLES)
+    return TABLES[table]
+
+
+def rows(table: str) -> list[str]:
+    """The environments of a table, in the paper's order and words."""
+    return list(dict.fromkeys(place.row for place in cells(table) if place.row not in named(table).skipped))
+
+
+def parts(table: str, row: str) -> list[str]:
+    """What a row is told by: the whole, or each of its tasks as well."""
+    return list(dict.fromkeys(place.part for place in cells(table) if place.row == row)) or ["overall"]
+
+
+def task_of(row: str) -> str:
+    """The task that a row stands for; the name itself where the paper uses the task's own."""
+    return TASKS.get(row, row)
+
+
+def cell(table: str, row: str, column: str, part: str = "overall") -> Published | None:
+    """The paper's number, if it has one there."""
+    return cells(table).get(Place(row, part, column))
+
+
+def cells_for(task: str, recipe: str) -> list[Published]:
+    """Every overall number that the paper gives for a task and a recipe with its usual settings."""
+    wanted, usual = _seen(task), Column(canonical(recipe))
+    return [
+        published
+        for table, about in TABLES.items()
+        for place, published in cells(table).items()
+        if place.part == "overall" and place.row not in about.skipped
+        if _seen(task_of(place.row)) == wanted and about.columns[place.column] == usual
+    ]
+
+
+def _seen(task: str) -> TaskName:
+    """In a point maze an oracle says what is observed anyway, so table 10 holds for both."""
+    name = TaskName.parse(task)
+    return replace(name, oracle=False) if name.family == "pointmaze" else name

@@ -1,0 +1,94 @@
+"""Which way a policy would go: its actions' directions as fans along the way it took."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.collections import PatchCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Wedge
+
+from mvl.errors import UsageError
+from mvl.learn.learner import Learner, Parameters
+from mvl.report import drawing
+from mvl.report.fields import chosen_tasks, values_on_grid
+from mvl.report.mazes import Maze, maze_of
+from mvl.runs.evaluation import evaluate, restore
+
+DRAWS = 4000
+"""Actions drawn at each waypoint."""
+DIRECTIONS = 36
+FAN_COLOR = "#cc79a7"
+
+
+def fans(runs: list[Path], to: Path, task: int = 1, waypoints: int = 16, temperature: float = 1.0) -> None:
+    """One panel per run: an episode of a task (from 1) of its first seed, and at places along it the policy's fan.
+
+    A fan is a histogram of the directions of actions drawn from the policy itself at this temperature (1 is a normal
+    policy's own spread), so that normal, hierarchical and flow policies are shown alike. A wedge's area is its share.
+    """
+    figure = Figure(figsize=(4.6 * len(runs), 4.6), layout="constrained")
+    for ax, run in zip(figure.subplots(1, len(runs), squeeze=False)[0], runs, strict=True):
+        _panel(ax, run, task, waypoints, temperature)
+    drawing.save(figure, to)
+
+
+def _panel(ax: Any, run: Path, task: int, waypoints: int, temperature: float) -> None:
+    description, learner, state = restore(run)
+    maze = maze_of(description.task) if description.simulated else None
+    if maze is None or learner.shapes.action != 2:
+        raise UsageError(f"{run}: actions of {description.task} are not directions in a plane; fans are for pointmaze.")
+    (number,) = chosen_tasks(task, 5)
+    played = evaluate(run, episodes=1, record=True)
+    path, goal = played.paths[number], played.goals[0, number, 0]
+    params = jax.tree.map(lambda leaf: leaf[0], state.params)
+    if learner.recipe.has_surface:
+        drawing.contours(ax, maze, values_on_grid(learner, params, maze, path[0], goal))
+    drawing.walls(ax, maze)
+    drawing.paths(ax, [path])
+    chosen = along(path, waypoints)
+    shares = directions(learner, params, chosen, goal, temperature)
+    _draw_fans(ax, maze, chosen, shares)
+    drawing.goals(ax, goal[None])
+    reached = "reached" if played.success[0, number, 0] else "not reached"
+    ax.set_title(f"{description.recipe_name}, {int(state.step[0])} steps: task {task} {reached}", fontsize=10)
+
+
+def along(path: np.ndarray, count: int) -> np.ndarray:
+    """States of a path that lie equally far apart along it, from its start on (not its end)."""
+    lengths = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(path[:, :2], axis=0), axis=1))])
+    places = np.searchsorted(lengths, np.linspace(0, lengths[-1], count, endpoint=False))
+    return path[np.unique(places)]
+
+
+def directions(learner: Learner, params: Parameters, states: np.ndarray, goal: np.ndarray, temperature: float) -> np.ndarray:
+    """Shares of the drawn actions in each of DIRECTIONS equal angles, counted from the x axis: (states, DIRECTIONS)."""
+
+    def draw(state: jax.Array, key: jax.Array) -> jax.Array:
+        return learner.act(params, state, jnp.asarray(goal), key, jnp.asarray(temperature))
+
+    keys = jax.random.split(jax.random.key(0), DRAWS)
+    actions = jax.jit(jax.vmap(jax.vmap(draw, (None, 0)), (0, None)))(jnp.asarray(states), keys)  # (states, draws, 2)
+    return shares_of(np.asarray(actions))
+
+
+def shares_of(actions: np.ndarray) -> np.ndarray:
+    """Of actions (states, draws, 2), how many point into each angle."""
+    angles = np.arctan2(actions[..., 1], actions[..., 0]) % (2 * np.pi)
+    bins = np.minimum((angles / (2 * np.pi) * DIRECTIONS).astype(int), DIRECTIONS - 1)
+    return np.stack([np.bincount(row, minlength=DIRECTIONS) for row in bins]) / actions.shape[1]
+
+
+def _draw_fans(ax: Any, maze: Maze, places: np.ndarray, shares: np.ndarray) -> None:
+    """Wedges; the likeliest of a place reaches as far as half a cell."""
+    width = 360 / DIRECTIONS
+    reach = 0.5 * maze.unit * np.sqrt(shares / shares.max(axis=1, keepdims=True))
+    wedges = [
+        Wedge(place[:2], radius, number * width, (number + 1) * width)
+        for place, row in zip(places, reach, strict=True)
+        for number, radius in enumerate(row)
+    ]
+    ax.add_collection(PatchCollection(wedges, facecolor=FAN_COLOR, edgecolor="white", linewidth=0.15, alpha=0.85, zorder=2.05))
+    ax.plot(places[:, 0], places[:, 1], ".", color="black", markersize=2.5, zorder=2.1)

@@ -1,0 +1,95 @@
+"""A report: one HTML file that holds everything it shows."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+
+from mvl import __version__
+from mvl.data.files import atomic
+from mvl.report.content import Content, Tell, gather
+from mvl.report.sections import PARTS, anchor, comparison, one_run, result
+
+TEMPLATE = Path(__file__).parent / "template"
+MOLLIFIED, OTHERS = [f"mvl{number}" for number in range(3)], [f"base{number}" for number in range(5)]
+"""Colors of the style sheet: greens and blues where the value is mollified."""
+
+
+def report(runs: Sequence[Path], to: Path, videos: bool, tell: Tell) -> None:
+    """Gather the runs and write the page."""
+    contents: list[Content] = []
+    for run, name in zip(runs, _names(runs), strict=True):
+        contents.append(gather(run, name, videos, _within(tell, len(contents), len(runs))))
+    with atomic(to) as partial:
+        partial.write_text(page(contents), encoding="utf-8")
+
+
+def _within(tell: Tell, behind: int, count: int) -> Tell:
+    """One run's progress as a part of all."""
+    return lambda share: tell((behind + share) / count)
+
+
+def page(contents: Sequence[Content]) -> str:
+    styles = _styles(contents)
+    sections = [comparison(contents, styles)] if len(contents) > 1 else []
+    sections += [one_run(content, styles[content.name]) for content in contents]
+    if len(contents) > 1:
+        links = [("comparison", "Comparison"), *((anchor(content), content.name) for content in contents)]
+    else:
+        links = [(anchor(contents[0], part), title) for part, title in PARTS]
+    style, script = (f"\n{(TEMPLATE / name).read_text()}" for name in ("page.css", "page.js"))
+    heading, lead = _heading(contents)
+    return Template((TEMPLATE / "page.html").read_text()).substitute(
+        policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "img-src data:; media-src data:; base-uri 'none'; form-action 'none'",
+        version=__version__,
+        title=escape(f"{heading} - mvl"),
+        heading=escape(heading),
+        lead=escape(lead),
+        links="".join(f'<li><a href="#{place}">{escape(name)}</a></li>' for place, name in links),
+        style=style,
+        script=script,
+        body="\n".join(sections),
+    )
+
+
+def _heading(contents: Sequence[Content]) -> tuple[str, str]:
+    tasks = sorted({Path(content.description.task).name for content in contents})
+    where = tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
+    if len(contents) > 1:
+        scores = [(success.result.mean, content) for content in contents if (success := content.overall)]
+        best = max(scores, key=lambda pair: pair[0])[1] if scores else None
+        return f"{len(contents)} runs on {where}", f"Highest success: {best.name}, {result(best.overall)}." if best else ""
+    (content,) = contents
+    seeds = len(content.description.seeds)
+    lead = f"Success {result(content.overall)}, " if content.overall else ""
+    lead += f"{content.trained:,} steps, {seeds} seed{'s' if seeds > 1 else ''}."
+    return f"{content.recipe} on {where}", lead
+
+
+def _styles(contents: Sequence[Content]) -> dict[str, str]:
+    """A color for each run."""
+    counts = {True: 0, False: 0}
+    styles = {}
+    for content in contents:
+        mollified = content.description.recipe.to_json()["regularizer"]["name"] == "mollified"
+        colors = MOLLIFIED if mollified else OTHERS
+        styles[content.name] = colors[counts[mollified] % len(colors)]
+        counts[mollified] += 1
+    return styles
+
+
+def _names(runs: Sequence[Path]) -> list[str]:
+    """The folders' own names, with as much of their paths before them as tells them apart."""
+    parts = [run.resolve().parts for run in runs]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name} ({number})" for number, name in enumerate(names, 1)]
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

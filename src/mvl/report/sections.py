@@ -1,0 +1,228 @@
+"""The sections of a report: runs compared, and each run by itself."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mvl import registry
+from mvl.report.charts import ANY, Series, curves, mark
+from mvl.report.content import Content, Success
+from mvl.report.geometry import Geometry
+from mvl.report.markup import Markup, facts, folded, html, paragraph, table
+from mvl.report.reproduce import command, flat
+from mvl.report.statistics import estimate
+from mvl.runs.video import in_words
+
+LOSSES = {
+    "value/loss": "value loss",
+    "policy/loss": "policy loss",
+    "representation/loss": "representation loss",
+    "regularizer/loss": "regularizer loss",
+    "regularizer/active": "share of active regularizer terms",
+    "value/mean": "mean value",
+}
+MEASURES = {
+    "rank_correlation": ("rank correlation", "of the value with minus the true distance; 1 if nearer is always higher"),
+    "correlation": ("correlation", "the same, of the numbers themselves"),
+    "ascent": ("led to the goal", "share of states from which steepest ascent ends at the goal, around walls"),
+    "downhill": ("right direction", "share of states whose gradient points where the distance falls"),
+    "jitter": ("jitter", "distance of the value from its local mean, in units of its slope; 0 is smooth"),
+    "violated": ("violated bounds", "share of neighbors that are better than their state by more than the way there costs"),
+}
+"""The fields of `Geometry`, in words."""
+PARTS = [
+    ("trained", "What was trained"),
+    ("success", "Success"),
+    ("curves", "Learning curves"),
+    ("value", "The value"),
+    ("rollouts", "Rollouts"),
+    ("again", "How to make it again"),
+]
+"""Of a run's section, in their order."""
+NONE = "-"
+PAPER_SIZE = "The paper trains for 1M steps with layers of 512."
+
+
+def result(success: Success | None) -> str:
+    if success is None:
+        return "not evaluated"
+    return str(success.result) if len(success.per_seed) > 1 else f"{success.result.mean:.2f}"
+
+
+def cell(success: Success | None) -> str:
+    return f"{success.paper[0]:.2f} ± {success.paper[1]:.2f}" if success and success.paper else NONE
+
+
+def comparison(contents: Sequence[Content], styles: dict[str, str]) -> Markup:
+    """All runs in one table and one chart."""
+    several = len({content.description.task for content in contents}) > 1
+    heads = ["run", "recipe", *(["task"] if several else []), "steps", "seeds", "success [95 %]", "paper"]
+    measured = [name for name in ("rank_correlation", "ascent", "jitter") if any(content.geometry for content in contents)]
+    rows = []
+    for content in contents:
+        about = content.description
+        link = Markup(f'<a href="#{anchor(content)}">{html(content.name)}</a>')
+        row: list[object] = [link, content.recipe, *([Path(about.task).name] if several else [])]
+        row += [f"{content.trained:,}", len(about.seeds), result(content.overall), cell(content.overall)]
+        row += [f"{_mean(content.geometry, name):.2f}" if content.geometry else NONE for name in measured]
+        rows.append(row)
+    words = table("Success over all tasks", [*heads, *(MEASURES[name][0] for name in measured)], rows, left=3 if several else 2)
+    series = [line for content in contents if (line := _line(content, content.evaluations, "overall", styles[content.name]))]
+    drawn = f'<div class="grid-of">{curves("success", series, (0.0, 1.0))}</div>{_legend(series)}' if series else ""
+    return Markup(f'<section id="comparison"><h2>Comparison</h2>{words}{drawn}</section>')
+
+
+def anchor(content: Content, part: str = "") -> str:
+    run = "".join(letter if letter.isalnum() else "-" for letter in content.name)
+    return "-".join(filter(None, ("run", run, part)))
+
+
+def one_run(content: Content, style: str) -> Markup:
+    made = (_trained(content), _success(content), _curves(content, style), _value(content), _rollouts(content), _again(content))
+    titles = zip(PARTS, made, strict=True)
+    inside = "".join(f'<h3 id="{anchor(content, part)}">{title}</h3>{shown}' for (part, title), shown in titles)
+    name = anchor(content, "title")
+    return Markup(
+        f'<section class="run" id="{anchor(content)}" aria-labelledby="{name}"><h2 id="{name}">{html(content.name)}</h2>'
+        f"{inside}{_settings(content)}{_versions(content)}</section>"
+    )
+
+
+def _trained(content: Content) -> str:
+    about = content.description
+    recipe = about.recipe.to_json()
+    pairs: list[tuple[str, object]] = [("task", Path(about.task).name), ("recipe", content.recipe)]
+    for axis in registry.AXES:
+        settings = ", ".join(f"{key} {_shown(value)}" for key, value in recipe[axis].items() if key != "name")
+        pairs.append((axis, f"{recipe[axis]['name']}{f' ({settings})' if settings else ''}"))
+    planned = "" if content.trained == about.schedule.steps else f" of {about.schedule.steps:,}"
+    pairs.append(("trained", f"{content.trained:,}{planned} steps, batches of {about.recipe.learning.batch_size}"))
+    pairs.append(("seeds", ", ".join(map(str, about.seeds))))
+    data = about.data
+    held = f", {data['held_out']:g} of it held out" if data["held_out"] else ""
+    pairs.append(("data", f"{Path(data['path']).name}{held}" if data["path"] else "arrays"))
+    return facts(pairs)
+
+
+def _success(content: Content) -> str:
+    if not content.success:
+        return paragraph("Not evaluated yet." if content.description.simulated else "There is no environment to evaluate in.")
+    several = len(content.success[0].per_seed) > 1
+    heads = ["task", "", "success [95 %]", "paper", *(f"seed {seed}" for seed in content.description.seeds if several)]
+    rows = []
+    for row in content.success:
+        drawn = Markup(mark(row.result, several, row.paper[0] if row.paper else None))
+        rows.append([row.name, drawn, result(row), cell(row), *(f"{value:.2f}" for value in row.per_seed if several)])
+    episodes = content.description.schedule.eval_episodes
+    steps = ", ".join(f"{step:,}" for step in content.steps)
+    caption = f"Share of episodes that reach the goal: mean of the evaluations at steps {steps}; episodes per task: {episodes}"
+    words = "The diamond is the paper's mean, with the standard deviation over its seeds. " + PAPER_SIZE
+    return table(caption, heads, rows, left=2, total=True) + (paragraph(words, "note") if content.success[-1].paper else "")
+
+
+def _curves(content: Content, style: str) -> str:
+    found = [("success", _line(content, content.evaluations, "overall", style), (0.0, 1.0))]
+    found += [(title, _line(content, content.metrics, name, style), ANY) for name, title in LOSSES.items()]
+    for name in ("value/loss", "policy/loss"):
+        line = _line(content, content.evaluations, f"validation/{name}", style)
+        found.append((f"{LOSSES[name]}, held-out data", line, ANY))
+    told = [(title, line, within) for title, line, within in found if line and (title == "success" or line.values.any())]
+    drawn = [curves(title, [line], within) for title, line, within in told]
+    if not drawn:
+        return paragraph("Nothing has been measured yet.")
+    return f'<div class="grid-of">{"".join(drawn)}</div>'
+
+
+def _line(content: Content, rows: list[dict[str, Any]], name: str, style: str) -> Series | None:
+    """A number over steps, where every seed has it."""
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        if np.isfinite(row.get(name, np.nan)):
+            found.setdefault(row["step"], []).append(row[name])
+    whole = {step: values for step, values in found.items() if len(values) == len(content.description.seeds)}
+    return Series(content.name, style, np.array(list(whole), float), np.array(list(whole.values())).T) if whole else None
+
+
+def _legend(series: Sequence[Series]) -> str:
+    lines = "".join(f'<li class="{one.style}"><span></span><b>{html(one.label)}</b></li>' for one in series)
+    return f'<ul class="legend">{lines}</ul>'
+
+
+def _mean(found: Sequence[Geometry], name: str) -> float:
+    return float(np.mean([getattr(one, name) for one in found]))
+
+
+def _value(content: Content) -> str:
+    if content.picture.missing:
+        shown = paragraph(content.picture.missing, "note")
+    else:
+        task = Path(content.description.task).name
+        how = "contours over the maze for each goal, with episodes" if content.geometry else "along episodes and over states"
+        told = f"Value of {content.recipe} on {task}: {how}"
+        shown = Markup(
+            f'<figure><div class="value" tabindex="0" role="region" aria-label="Picture of the value">'
+            f'<img src="{content.picture.url}" alt="{html(told)}"></div></figure>'
+        )
+    if not content.geometry:
+        return shown
+    rows = []
+    for name, (label, words) in MEASURES.items():
+        values = [getattr(one, name) for one in content.geometry]
+        within = (-1.0, 1.0) if "correlation" in name else (0.0, 1.0)
+        rows.append([label, str(estimate(values, within)) if len(values) > 1 else f"{values[0]:.2f}", words])
+    caption = "The geometry of the surface, measured over the maze's free states; the mean of all goals"
+    return shown + table(caption, ["measure", "value [95 %]", "what it is"], rows, left=9)
+
+
+def _rollouts(content: Content) -> str:
+    if not content.clips:
+        return paragraph(content.no_clips, "note")
+    films = []
+    for clip, file in content.clips:
+        name = content.success[clip.task - 1].name if content.success and len(clip.reached) == 1 else "all subtasks"
+        told = f"{name}: {in_words(clip.reached)} after {clip.steps} steps"
+        films.append(
+            f'<figure><video controls muted loop playsinline preload="auto" src="{file.url}" aria-label="{html(told)}"></video>'
+            f"<figcaption>{html(told)}</figcaption>"
+            f'<button type="button" class="film" aria-label="Play {html(name)}" aria-pressed="false" hidden>Play</button>'
+            "</figure>"
+        )
+    place = anchor(content, "films")
+    seed = content.description.seeds[0]
+    return (
+        f'<button type="button" class="films-all" aria-controls="{place}" aria-pressed="false" hidden>Play all</button>'
+        f'<div class="films" id="{place}">{"".join(films)}</div>'
+        + paragraph(f"One episode of each task, seed {seed}'s policy, faster than real time.", "note")
+    )
+
+
+def _again(content: Content) -> str:
+    words = command(content.description)
+    if words is None:
+        return paragraph("It was trained from Python on arrays, so no command can repeat it.")
+    data = content.description.data
+    same = f"The same numbers need the same versions and the same data: {Path(data['path']).name} with SHA-256 {data['sha256']}."
+    return f'<pre tabindex="0"><code>{html(words)}</code></pre>{paragraph(same, "note")}'
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return " x ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _settings(content: Content) -> Markup:
+    about = content.description
+    every = flat(about.fitted.to_json()) | flat({"schedule": asdict(about.schedule), "shapes": about.shapes._asdict()})
+    rows = [[name, _shown(value)] for name, value in every.items()]
+    return folded("All settings", table("As fitted to the data", ["setting", "value"], rows, left=9))
+
+
+def _versions(content: Content) -> Markup:
+    rows = [[name, text] for name, text in content.surroundings["versions"].items()]
+    git = content.surroundings["git"]
+    rows += [["source", f"{git['commit']}{' with changes' if git['changed'] else ''}"]] if git else []
+    return folded("Versions", table("What it ran on", ["package", "version"], rows, left=9))

@@ -1,0 +1,115 @@
+"""How long will it take? Measured on this machine, remembered in the store; finished runs of the same kind know better."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mvl.data.files import atomic
+from mvl.data.names import TaskName
+from mvl.data.sources.npz import find
+from mvl.data.sources.unpacked import headers
+from mvl.errors import DataError
+from mvl.sweep.child import surroundings
+from mvl.sweep.job import Job, Variant
+from mvl.sweep.store import held, progress_of, spent
+
+UNKNOWN_SIZES = [32, 8]
+"""Numbers in an observation and an action where there is no data yet; a step's time hardly depends on them."""
+
+
+class Probe:
+    """Asks a process of its own, so that this one never takes a device."""
+
+    def __enter__(self) -> "Probe":
+        core = [str(min(os.sched_getaffinity(0)))] if hasattr(os, "sched_getaffinity") else []
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "mvl.sweep.probe", *core],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=surroundings(),
+            text=True,
+        )
+        self.machine: dict[str, Any] = self._answer()
+        return self
+
+    def ask(self, **question: Any) -> dict[str, Any]:
+        """Nothing, if it cannot be measured here."""
+        assert self.process.stdin is not None
+        if self.process.poll() is not None:
+            return {}
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {}
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def estimates(
+    jobs: Sequence[Job], store: Path, probe: Probe, report: Callable[[int, int], None] = lambda done, total: None
+) -> dict[Job, float]:
+    """Seconds each job still takes, evaluations lasting as long as they can; jobs that cannot be measured are left out."""
+    known = _remembered(store)
+    found = {}
+    for index, job in enumerate(jobs):
+        report(index, len(jobs))
+        whole = _by_experience(job, store) or _by_measuring(job, known, probe)
+        if whole is not None:
+            steps = job.variant.schedule.steps * len(job.seeds)
+            found[job] = whole * len(job.seeds) * (1 - progress_of(job) / steps)
+    report(len(jobs), len(jobs))
+    if known != _remembered(store):
+        with atomic(store / "timing.json") as partial:
+            partial.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    return found
+
+
+def _by_experience(job: Job, store: Path) -> float | None:
+    """What a seed took in finished runs of the same variant."""
+    seeds = held(job.variant, store, job.data).finished.values()
+    taken = sum(spent(run) for run in {seed.run for seed in seeds})
+    return taken / len(seeds) if taken else None
+
+
+def _by_measuring(job: Job, known: dict[str, Any], probe: Probe) -> float | None:
+    """Steps and evaluations of one seed, each timed once for its kind."""
+    variant, schedule = job.variant, job.variant.schedule
+    backend = probe.machine.get("backend", "cpu")
+    changes = {name: text for name, text in variant.changes if "." in name or name == "batch_size"}
+    kind = " ".join([backend, variant.preset, variant.recipe, *(f"{name}={text}" for name, text in changes.items())])
+    if "step" not in known.get(kind, {}):
+        question = {"recipe": variant.recipe, "preset": variant.preset, "task": variant.task, "changes": changes}
+        known[kind] = probe.ask(**question, sizes=_sizes(variant, job.data), seeds=1)
+    if "play" not in known.get(variant.task, {}):
+        known[variant.task] = probe.ask(task=variant.task)
+    if not known[kind] or not known[variant.task]:
+        return None
+    play = known[variant.task]
+    evaluation = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
+    return schedule.steps * known[kind]["step"] + -(-schedule.steps // schedule.eval_every) * evaluation
+
+
+def _sizes(variant: Variant, data: Path | None) -> list[int]:
+    try:
+        held_arrays = headers(find(TaskName.parse(variant.task), data))
+    except DataError:
+        return UNKNOWN_SIZES
+    return [held_arrays[name].shape[1] for name in ("observations", "actions")]
+
+
+def _remembered(store: Path) -> dict[str, Any]:
+    try:
+        return json.loads((store / "timing.json").read_text())
+    except (FileNotFoundError, ValueError):
+        return {}

@@ -1,0 +1,114 @@
+"""From a plan to its table: say what it takes, get the data, run what is left, show what came of it."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mvl.data.names import TaskName
+from mvl.errors import MvlError, StoppedError
+from mvl.evaluation.environments import slot_class
+from mvl.runs.display import counting
+from mvl.sweep.data import how, missing, provide
+from mvl.sweep.display import SweepDisplay, duration
+from mvl.sweep.engines import Engine
+from mvl.sweep.engines.local import run, slots
+from mvl.sweep.estimate import Probe, estimates
+from mvl.sweep.job import Job
+from mvl.sweep.plan import Plan
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to carry a plan out."""
+
+    engine: Engine | None = None
+    """Other than processes on this machine."""
+    at_once: int | None = None
+    """Runs at a time on this machine; one per core or device unless given."""
+    episodes: int | None = None
+    """Training episodes of datasets that are generated; as many as the published ones unless given."""
+    dry_run: bool = False
+
+
+def carry_out(plan: Plan, options: Options, say: Callable[[str], None] = print) -> dict[str, str]:
+    """Returns what failed, with the reason. Whatever is finished stays so: the same call goes on where it was stopped."""
+    with Probe() as probe:
+        machine = probe.machine
+        if options.engine is None and machine.get("backend", "cpu") != "cpu":
+            plan = replace(plan, together=True)
+        jobs = plan.jobs()
+        with counting("measuring") as report:
+            seconds = estimates(jobs, plan.store, probe, report)
+    room = slots(machine.get("backend", "cpu"), machine.get("devices", 1), options.at_once)
+    lacking = missing([job.variant.task for job in jobs], plan.data)
+    say(described(plan, jobs, seconds, None if options.engine else len(room), lacking))
+    if options.dry_run or not jobs:
+        return {}
+    refused = _not_playable(jobs) | provide(lacking, plan.data, options.episodes)
+    able = [job for job in jobs if not _reason(job, refused)]
+    with SweepDisplay(able, seconds) as display, stopping_cleanly():
+        failed = options.engine(able, display.report) if options.engine else run(able, display.report, room)
+    unable = {str(job): _reason(job, refused) for job in jobs if _reason(job, refused)}
+    return unable | {str(job): complaint for job, complaint in failed.items()}
+
+
+def described(
+    plan: Plan, jobs: Sequence[Job], seconds: dict[Job, float], at_once: int | None, lacking: Sequence[TaskName]
+) -> str:
+    """The plan in words: how much there is to do, and about how long that takes."""
+    wanted = len(plan.variants) * len(plan.seeds)
+    unable = len({cell.row for cell in plan.cells if cell.variant is None})
+    lines = [f"{plan.name}: {plan.title}"]
+    lines.append(
+        f"{len(plan.cells)} cells from {len(plan.variants)} ways to train, {len(plan.seeds)} seeds each: {wanted} seeds in all"
+    )
+    lines.append(f"{plan.done()} seeds are done, {len(jobs)} runs are left to do; store: {plan.store}")
+    if unable:
+        lines.append(f"{unable} rows are not available: {next(cell.why_not for cell in plan.cells if cell.why_not)}")
+    if jobs:
+        lines.append(f"estimated: {_time(jobs, seconds, at_once)}")
+    lines += [f"{name} is not at hand; it will be {how(name)}d first" for name in lacking]
+    return "\n".join(lines)
+
+
+def _time(jobs: Sequence[Job], seconds: dict[Job, float], at_once: int | None) -> str:
+    known, rest = sum(seconds.values()), len(jobs) - len(seconds)
+    unknown = f", and {rest} runs that cannot be measured here" if rest else ""
+    counted = "with evaluations at their longest and starting up left out"
+    if at_once is None:
+        return f"{duration(known)} of one core of this machine, {counted}{unknown}"
+    longest = max([*seconds.values(), known / at_once])
+    return f"{duration(longest)}, {at_once} at a time, {counted}{unknown}"
+
+
+def _not_playable(jobs: Sequence[Job]) -> dict[str, str]:
+    """Tasks whose environment is not installed."""
+    refused = {}
+    for task in dict.fromkeys(job.variant.task for job in jobs):
+        try:
+            slot_class(task)
+        except MvlError as error:
+            refused[str(TaskName.parse(task).data)] = str(error)
+    return refused
+
+
+def _reason(job: Job, refused: dict[str, str]) -> str:
+    return refused.get(str(TaskName.parse(job.variant.task).data), "")
+
+
+@contextmanager
+def stopping_cleanly() -> Iterator[None]:
+    """SIGTERM is Ctrl-C; either ends with one sentence once the runs have saved."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise StoppedError("stopped; what runs had is saved, and the same command goes on from there.") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)

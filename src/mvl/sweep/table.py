@@ -1,0 +1,182 @@
+"""The result of a plan: mean and interval per cell, the paper's cell beside it, and whether the two agree."""
+
+import csv
+import io
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from mvl.data.files import atomic
+from mvl.data.names import TaskName
+from mvl.report.statistics import Estimate, estimate
+from mvl.sweep.display import duration
+from mvl.sweep.plan import Cell, Plan
+from mvl.sweep.store import Seed, held, spent
+
+AGREEMENT = (
+    "Success in percent, mean over seeds with a 95 % interval (Student's), each seed the mean of its last three evaluations. "
+    "Agreement: = where the interval and the paper's mean ± std overlap, > where ours lies above, < below, "
+    "? where one seed cannot say."
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A cell and what was found for it."""
+
+    cell: Cell
+    seeds: tuple[Seed, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """Percent, by seed."""
+        return [100 * _success(self.cell, seed) for seed in self.seeds]
+
+    @property
+    def estimate(self) -> Estimate | None:
+        return estimate(self.values, (0.0, 100.0)) if self.seeds else None
+
+    @property
+    def agreement(self) -> str:
+        """= > < ? as in AGREEMENT; nothing where there is nothing to compare."""
+        found, paper = self.estimate, self.cell.paper
+        if found is None or paper is None:
+            return ""
+        if len(self.seeds) == 1:
+            return "?"
+        if found.low > paper.mean + paper.std:
+            return ">"
+        return "<" if found.high < paper.mean - paper.std else "="
+
+    @property
+    def ours(self) -> str:
+        found = self.estimate
+        if found is None:
+            return f"not available: {self.cell.why_not}" if self.cell.why_not else "not run"
+        if len(self.seeds) == 1:
+            return f"{found.mean:.0f}"
+        return f"{found.mean:.0f} [{found.low:.0f}, {found.high:.0f}]"
+
+    def theirs(self, table: str) -> str:
+        paper = self.cell.paper
+        if paper is None:
+            return ""
+        return str(paper) if paper.table == table else f"{paper} ({paper.table})"
+
+    @property
+    def steps(self) -> int | None:
+        return self.cell.variant.schedule.steps if self.cell.variant else None
+
+
+def results(plan: Plan) -> list[Result]:
+    """What the store holds for every cell, of the seeds that were asked for."""
+    there = {variant: held(variant, plan.store, plan.data).finished for variant in plan.variants}
+    return [
+        Result(cell, tuple(there[cell.variant][seed] for seed in plan.seeds if seed in there[cell.variant]))
+        if cell.variant
+        else Result(cell, ())
+        for cell in plan.cells
+    ]
+
+
+def _success(cell: Cell, seed: Seed) -> float:
+    """Of the whole, or of one of its tasks (`task2`) or subtasks (`light_switch`)."""
+    if cell.part == "overall":
+        return seed.overall
+    assert cell.variant is not None
+    names = TaskName.parse(cell.variant.task).subtasks
+    index = names.index(cell.part.replace("_", " ")) if names else int(cell.part.removeprefix("task")) - 1
+    return seed.tasks[index]
+
+
+def compute(found: list[Result]) -> str:
+    """All the work behind the table."""
+    runs = {seed.run for result in found for seed in result.seeds}
+    return f"{len(runs)} finished runs, {duration(sum(spent(run) for run in runs))} of process time in all"
+
+
+def text(plan: Plan, found: list[Result]) -> str:
+    """For the terminal: a line per cell, rows of the table apart."""
+    head = ("", "", "ours", "paper", "", "seeds", "steps")
+    lines, before = [head], ""
+    for result in found:
+        cell = result.cell
+        row = cell.row if cell.part == "overall" else f"{cell.row} {cell.part}"
+        numbers = (str(len(result.seeds)), str(result.steps)) if result.seeds else ("", "")
+        shown = "" if row == before else row
+        lines.append((shown, cell.column, result.ours, result.theirs(plan.name), result.agreement, *numbers))
+        before = row
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    body = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join([f"{plan.name}: {plan.title}", *body, "", textwrap.fill(AGREEMENT, 100), f"{compute(found)}."])
+
+
+def markdown(plan: Plan, found: list[Result]) -> str:
+    """A line per cell, as GitHub shows it."""
+    head = f"## {plan.name}: {plan.title}\n\n{AGREEMENT}\n\n| row | column | ours | paper | | seeds | steps |\n"
+    head += "|---|---|---|---|---|---|---|\n"
+    lines = []
+    for result in found:
+        cell = result.cell
+        row = cell.row if cell.part == "overall" else f"{cell.row} {cell.part}"
+        mark = result.agreement.replace("<", "\\<").replace(">", "\\>")
+        numbers = f"{len(result.seeds)} | {result.steps if result.seeds else ''}"
+        lines.append(f"| {row} | {cell.column} | {result.ours} | {result.theirs(plan.name)} | {mark} | {numbers} |")
+    return head + "\n".join(lines) + f"\n\n{compute(found)}.\n"
+
+
+def as_csv(plan: Plan, found: list[Result]) -> str:
+    text = io.StringIO()
+    names = ["row", "part", "column", "task", "recipe", "changes", "preset", "steps", "seeds", "mean", "low", "high"]
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*names, "per_seed", "paper_mean", "paper_std", "paper_table", "agreement", "data_sha256", "seconds"])
+    for result in found:
+        cell, variant, paper = result.cell, result.cell.variant, result.cell.paper
+        what = (
+            [variant.task, variant.recipe, " ".join(f"{n}={v.replace(' ', ',')}" for n, v in variant.changes), variant.preset]
+            if variant
+            else [""] * 4
+        )
+        numbers = [f"{value:.2f}" for value in result.estimate] if result.estimate else ["", "", ""]
+        published = [paper.mean, paper.std, paper.table] if paper else ["", "", ""]
+        data = " ".join(sorted({seed.data[:12] for seed in result.seeds}))
+        seconds = round(sum(spent(run) for run in {seed.run for seed in result.seeds}))
+        per_seed = " ".join(f"{value:.2f}" for value in result.values)
+        place = [cell.row, cell.part, cell.column, *what, result.steps, len(result.seeds)]
+        writer.writerow([*place, *numbers, per_seed, *published, result.agreement, data, seconds])
+    return text.getvalue()
+
+
+def latex(plan: Plan, found: list[Result]) -> str:
+    """A tabular of the paper's shape: rows by columns, ours above the paper's."""
+    columns = list(dict.fromkeys(result.cell.column for result in found))
+    rows = list(dict.fromkeys((result.cell.row, result.cell.part) for result in found))
+    by_place = {(result.cell.row, result.cell.part, result.cell.column): result for result in found}
+    escape = lambda text: (
+        text.replace("_", r"\_").replace("%", r"\%").replace("±", r"$\pm$").replace("<", "$<$").replace(">", "$>$")
+    )
+    lines = [
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\hline",
+        " & ".join(["", *map(escape, columns)]) + r" \\",
+        r"\hline",
+    ]
+    for row, part in rows:
+        cells = [by_place[row, part, column] for column in columns]
+        label = row if part == "overall" else f"{row} {part}"
+        ours = [f"{cell.ours if cell.seeds else '--'} {cell.agreement}".strip() for cell in cells]
+        lines.append(escape(" & ".join([label, *ours])) + r" \\")
+        lines.append(escape(" & ".join([r"\quad paper", *(cell.theirs(plan.name) for cell in cells)])) + r" \\")
+    return "\n".join([*lines, r"\hline", r"\end{tabular}", f"% {AGREEMENT}".replace("±", "+-")]) + "\n"
+
+
+def write(plan: Plan, found: list[Result], folder: Path) -> list[Path]:
+    """NAME.md, NAME.csv and NAME.tex, anew."""
+    texts = {"md": markdown(plan, found), "csv": as_csv(plan, found), "tex": latex(plan, found)}
+    paths = []
+    for ending, text in texts.items():
+        path = folder / f"{plan.name}.{ending}"
+        with atomic(path) as partial:
+            partial.write_text(text)
+        paths.append(path)
+    return paths

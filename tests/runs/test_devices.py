@@ -1,0 +1,154 @@
+"""Training on several devices, of one process and of two, is training on one device; to float tolerance."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from conftest import small_recipe
+from mvl.cli import main
+from mvl.errors import UsageError
+from mvl.learn.split import Split
+from mvl.regularizers.mollified import Mollified
+from mvl.runs import metrics
+from mvl.runs.evaluation import restore
+from mvl.runs.hosts import joined
+from mvl.runs.training import resume, train
+
+SCHEDULE = {"steps": 20, "log_every": 10, "eval_every": 20, "save_every": 20, "steps_per_dispatch": 10}
+TESTS = str(Path(__file__).parents[1])
+
+
+def recipe():
+    """The regularizer looks at the first five of sixteen states, all of which the first of two devices holds."""
+    return small_recipe(regularizer=Mollified(samples=3, fraction=0.3))
+
+
+def assert_same_training(one, other):
+    for name in ("metrics.jsonl", "evaluations.jsonl"):
+        for row, its in zip(metrics.read(one / name), metrics.read(other / name), strict=True):
+            assert row == pytest.approx(its, rel=1e-3, abs=1e-5)
+    arrays, theirs = (load_file(path / "checkpoint.safetensors") for path in (one, other))
+    assert arrays.keys() == theirs.keys()
+    for name, array in arrays.items():
+        assert np.allclose(array, theirs[name], rtol=1e-3, atol=1e-4), name
+
+
+def test_two_virtual_devices_train_as_one(data_file, tmp_path):
+    """Two seeds, data in memory and on disk; then one device goes on where two have stopped."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from pathlib import Path; from runs.test_devices import SCHEDULE, recipe; from mvl.runs.training import train\n"
+        "for name, mapped in (('held', False), ('mapped', True)):\n"
+        "    to = Path(sys.argv[3]) / name\n"
+        "    train(sys.argv[2], recipe(), run=to, devices=2, seeds=2, mapped=mapped, **SCHEDULE)\n"
+    )
+    command = [sys.executable, "-c", script, TESTS, str(data_file), str(tmp_path)]
+    subprocess.run(command, check=True, env={**os.environ, "JAX_NUM_CPU_DEVICES": "2"})
+    one = train(data_file, recipe(), run=tmp_path / "one", seeds=2, **SCHEDULE)
+    assert_same_training(one, tmp_path / "held")
+    assert_same_training(one, tmp_path / "mapped")
+    resume(one, steps=40)
+    resume(tmp_path / "held", steps=40)
+    assert_same_training(one, tmp_path / "held")
+
+
+def flags(**settings):
+    return [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+
+
+def together(*arguments, **settings):
+    """The command in two processes that train together."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    where = flags(coordinator=address, processes=2)
+    command = [sys.executable, "-m", "mvl", "train", *map(str, arguments), *flags(**settings), *where]
+    return [
+        subprocess.Popen([*command, f"--process-id={index}"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for index in (0, 1)
+    ]
+
+
+def ended(processes):
+    """Exit codes and what was said; never waits forever."""
+    try:
+        said = [process.communicate(timeout=120) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    return [process.returncode for process in processes], [out + err for out, err in said]
+
+
+SMALL = ["--value.widths", "16", "16", "--policy.widths", "16", "16", "--regularizer.samples=3", "--regularizer.fraction=0.3"]
+
+
+def test_two_processes_train_as_one(data_file, tmp_path):
+    """Through the command: training, the picture that the first draws alone, and going on."""
+    settings = {"batch_size": 16, **SCHEDULE}
+    codes, said = ended(together(data_file, *SMALL, run=tmp_path / "two", **settings))
+    assert codes == [0, 0], said
+    assert "shown by process 0" in said[1]
+    assert "policy: mvl.load_policy" in said[0]
+    assert "policy: mvl.load_policy" not in said[1]
+    assert main(["train", str(data_file), *SMALL, *flags(run=tmp_path / "one", **settings)]) == 0
+    assert_same_training(tmp_path / "one", tmp_path / "two")
+    codes, said = ended(together(resume=tmp_path / "two", steps=40))
+    assert codes == [0, 0], said
+    assert_same_training(resume(tmp_path / "one", steps=40), tmp_path / "two")
+
+
+def test_ctrl_c_at_one_process_stops_both(data_file, tmp_path):
+    run = tmp_path / "run"
+    long = {**SCHEDULE, "steps": 1_000_000, "eval_every": 1_000_000, "save_every": 1_000_000}
+    processes = together(data_file, *SMALL, run=run, batch_size=16, **long)
+    while not (run / "metrics.jsonl").exists() and processes[0].poll() is None:
+        time.sleep(0.05)
+    processes[1].send_signal(signal.SIGINT)
+    codes, said = ended(processes)
+    assert codes == [130, 130], said
+    first, second = (re.search(r"stopped at step (\d+) and saved; continue with: mvl train --resume", text) for text in said)
+    assert first[1] == second[1]
+    assert int(restore(run)[2].step[0]) == int(first[1])
+
+
+def test_an_error_at_one_process_ends_both_with_a_sentence(data_file, tmp_path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    codes, said = ended(together(data_file, *SMALL, run=tmp_path, batch_size=16, **SCHEDULE))
+    assert codes == [1, 1], said
+    assert "exists already and is not empty" in said[0]
+    assert "mvl: process 0 ended this:" in said[1]
+    assert "exists already and is not empty" in said[1]
+
+
+def test_what_cannot_be_split_is_refused(data_file, tmp_path):
+    with pytest.raises(UsageError, match="a batch of 16 cannot be split evenly over 3 devices; change --batch-size"):
+        train(data_file, recipe(), run=tmp_path / "run", devices=3, **SCHEDULE)
+    with pytest.raises(UsageError, match=r"2 devices were asked for, but there is only 1 here \(JAX_NUM_CPU_DEVICES=2"):
+        train(data_file, recipe(), run=tmp_path / "run", devices=2, **SCHEDULE)
+    with pytest.raises(UsageError, match="at least 1, not 0"):
+        train(data_file, recipe(), run=tmp_path / "run", devices=0, **SCHEDULE)
+    assert not (tmp_path / "run").exists()
+    assert Split.over(1, 16) is Split.over(None, 16) is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ((None, 2, 0), "need --coordinator HOST:PORT"),
+        (("here", 2, 0), "--coordinator HOST:PORT .* or --coordinator auto"),
+        (("here:1", None, 0), "--processes and --process-id"),
+        (("here:1", 2, 2), "counts from 0 to 1, it cannot be 2"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(flags, words):
+    with pytest.raises(UsageError, match=words), joined(*flags):
+        pass

@@ -1,0 +1,44 @@
+"""Run folders as a training leaves them, without the training; and the flags of the smallest training there is."""
+
+import json
+from pathlib import Path
+
+from conftest import walk, write_npz
+from mvl.runs.folder import Description, RunFolder
+from mvl.sweep.job import Variant
+from mvl.types import Shapes
+
+TASK = "pointmaze-medium-navigate-v0"
+TINY = {
+    **{"steps": "200", "eval_every": "100", "save_every": "100", "log_every": "100", "eval_episodes": "1"},
+    **{"batch_size": "16", "policy.widths": "8 8"},
+}
+WORDS = [word for name, text in TINY.items() for word in (f"--{name.replace('_', '-')}", *text.split())]
+
+
+def variant(recipe: str = "gcivl", preset: str = "cpu", task: str = TASK, **wanted: str) -> Variant:
+    return Variant.of(task, recipe, preset, {name.replace("__", "."): text for name, text in wanted.items()})
+
+
+def made_run(path: Path, of: Variant, seeds: list[int], success: float = 0.5, until: int | None = None) -> Path:
+    """A run that was evaluated three times, the last time at its end, or stopped at a step before."""
+    origin = {"path": "walk.npz", "sha256": "f" * 64, "held_out": None}
+    description = Description(of.task, True, of.recipe, of.made, of.made, of.schedule, seeds, Shapes(2, 2, 2), origin)
+    folder = RunFolder.create(path, description)
+    steps = of.schedule.steps
+    rows = [
+        {"step": step, "seed": seed, "overall": success, "tasks": [success] * 4 + [1.0], "validation/value/loss": success}
+        for step in (steps - 20, steps - 10, steps)
+        if step <= (until or steps)
+        for seed in seeds
+    ]
+    folder.evaluations_file.write_text("".join(json.dumps(row | {"validation/policy/loss": 1.0}) + "\n" for row in rows))
+    times = [{"step": step, "steps_per_second": 1.0, "time": 1000.0 + step} for step in (0, until or steps)]
+    folder.timing_file.write_text("".join(json.dumps(row) + "\n" for row in times))
+    return path
+
+
+def write_walks(folder: Path, task: str = TASK) -> Path:
+    for name, seed in ((f"{task}.npz", 0), (f"{task}-val.npz", 1)):
+        write_npz(folder / name, walk(seed=seed))
+    return folder

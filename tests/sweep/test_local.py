@@ -1,0 +1,106 @@
+"""Real runs on this machine: killed in the middle, started again, failing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from made_runs import TASK, TINY, WORDS, variant, write_walks
+
+from mvl.cli import main
+from mvl.sweep import go
+from mvl.sweep.child import Order, begin
+from mvl.sweep.engines import local
+from mvl.sweep.job import Job
+from mvl.sweep.store import is_done
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.iterdir()}
+
+
+def children(store: Path) -> list[int]:
+    """Processes that train into a store."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        if "mvl.sweep.child" in words and any(str(store) in word for word in words):
+            found.append(int(place.name))
+    return found
+
+
+def wait_until(condition, seconds: float = 600.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_it_goes_on_and_redoes_nothing(tmp_path):
+    data, store = write_walks(tmp_path / "data"), tmp_path / "store"
+    command = [sys.executable, "-m", "mvl", "reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "bc", "ORIG"]
+    command += ["--seeds", "1", "--at-once", "1", "--store", str(store), "--data", str(data), "--", *WORDS, "--steps", "1000"]
+    settings = {name.replace(".", "__"): text for name, text in (TINY | {"steps": "1000"}).items()}
+    done, cut = (variant(recipe, **settings).folder(store) / "seeds-0" for recipe in ("bc", "gcivl"))
+
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: (cut / "checkpoint.safetensors").exists())
+    finally:
+        process.kill()
+        process.wait()
+    wait_until(lambda: not children(store), 30.0)  # nothing goes on by itself
+    assert is_done(done, 1000, (0,))
+    assert not is_done(cut, 1000, (0,))
+    before = contents(done)
+
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert "1 seeds are done, 1 runs are left" in again.stdout
+    assert contents(done) == before
+    assert is_done(cut, 1000, (0,))
+    assert "2 finished runs" in again.stdout
+
+
+@pytest.mark.slow
+def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
+    data, of = write_walks(tmp_path / "data"), variant("bc")
+    jobs = [Job(of, (seed,), of.folder(tmp_path) / f"seeds-{seed}", data) for seed in range(2)]
+    for job in jobs:
+        job.run.mkdir(parents=True)
+        (job.run / "notes.txt").write_text("mine")  # a folder that is no run, and not empty
+    failed = local.run(jobs, lambda running, ended: None, local.slots("cpu", 1, 1))
+    assert list(failed) == jobs
+    assert "ended with code 1" in failed[jobs[1]]
+    assert "exists already and is not empty" in failed[jobs[1]]
+    assert (jobs[0].run / "notes.txt").read_text() == "mine"
+
+
+def test_failures_are_told_last_with_a_code(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(go, "carry_out", lambda plan, options: {"a job": "it broke"})
+    code = main(["sweep", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--to", str(tmp_path / "to")])
+    assert code == 1
+    assert "mvl: 1 runs failed; the same command tries them again:\n  a job: it broke" in capsys.readouterr().err
+    assert (tmp_path / "to" / "sweep.csv").exists()  # what there is, is written
+
+
+def test_a_child_ends_with_its_starter(tmp_path):
+    order = Order(str(tmp_path / "run"), ("train", "--help"), str(tmp_path / "log"), str(tmp_path / "clock"))
+    child = begin(order)
+    os.kill(child.pid, signal.SIGSTOP)  # it cannot finish by itself before its starter is gone
+    assert child.stdin is not None
+    child.stdin.close()
+    os.kill(child.pid, signal.SIGCONT)
+    assert child.wait(timeout=60) == 1
+
+
+def test_there_is_a_slot_per_core_or_device():
+    assert len(local.slots("cpu", 1, None)) == len(os.sched_getaffinity(0))
+    assert [slot.device for slot in local.slots("gpu", 2, 3)] == [0, 1, 0]

@@ -1,0 +1,132 @@
+"""What is wanted, what is there, what is left: on run folders made by hand."""
+
+import json
+
+import pytest
+from made_runs import TASK, TINY, made_run, variant
+
+from mvl.errors import MvlError, UsageError
+from mvl.sweep.job import Job, Variant, parse_changes
+from mvl.sweep.plan import Plan, paper_cells, parse_grid, sweep_cells
+from mvl.sweep.store import held, remaining, spent
+
+
+def left(of: Variant, seeds: list[int], store, together=False) -> list[tuple[str, tuple[int, ...]]]:
+    return [(job.run.name, job.seeds) for job in remaining(of, seeds, store, None, together)]
+
+
+def test_seeds_count_wherever_they_were_made(tmp_path):
+    of = variant()
+    made_run(of.folder(tmp_path) / "by-hand", of, [0, 1], 0.4)
+    made_run(of.folder(tmp_path) / "seeds-1", of, [1], 0.8)  # the same seed again
+    made_run(of.folder(tmp_path) / "seeds-2", of, [2], 0.6, until=20)
+    there = held(of, tmp_path, None)
+    assert {seed: round(found.overall, 6) for seed, found in there.finished.items()} == {0: 0.4, 1: 0.4}
+    assert left(of, [0, 1, 2, 3], tmp_path) == [("seeds-2", (2,)), ("seeds-3", (3,))]
+
+
+def test_seeds_are_trained_together_where_that_is_asked_for(tmp_path):
+    of = variant()
+    made_run(of.folder(tmp_path) / "seeds-1", of, [1])
+    assert left(of, [0, 1, 2, 3], tmp_path, together=True) == [("seeds-0", (0,)), ("seeds-2-3", (2, 3))]
+
+
+def test_a_run_with_other_settings_is_not_counted_and_not_touched(tmp_path):
+    of = variant()
+    made_run(of.folder(tmp_path) / "by-hand", variant(steps="10000"), [0])
+    assert held(of, tmp_path, None).finished == {}
+    made_run(of.folder(tmp_path) / "seeds-0", variant(discount="0.9"), [0])
+    with pytest.raises(MvlError, match="trained with other settings"):
+        remaining(of, [0], tmp_path, None, False)
+
+
+def test_a_row_that_is_being_written_is_not_read(tmp_path):
+    of = variant()
+    run = made_run(of.folder(tmp_path) / "seeds-0", of, [0])
+    file = run / "evaluations.jsonl"
+    file.write_text(file.read_text()[:-30])
+    assert left(of, [0], tmp_path) == [("seeds-0", (0,))]
+
+
+def test_folders_tell_what_was_changed():
+    assert variant("dual-mvl", regularizer__samples="1").name == "dual-mvl+regularizer.samples=1"
+    assert variant("dual-mvl", regularizer__samples="10", log_every="100").name == "dual-mvl"
+    long = variant(**{name: text for name, text in TINY.items() if "." not in name}, value__widths=" ".join(["8"] * 60))
+    assert len(long.name) < 140
+
+
+def test_a_job_is_a_command_anyone_can_type(tmp_path):
+    job = Job(variant("dual-mvl", regularizer__samples="1"), (2, 3), tmp_path / "seeds-2-3")
+    assert " ".join(job.command()).startswith(
+        f"train {TASK} --recipe dual-mvl --preset cpu --regularizer.samples 1 --run {tmp_path}/seeds-2-3 --workers 1 --seeds 2"
+    )
+
+
+def test_cells_with_equal_settings_share_their_runs(tmp_path):
+    cells = paper_cells("table3b", [], ["N=10", "delta=1e-2", "dual-mvl", "N=1"], "cpu", {})
+    plan = Plan("table3b", "", cells, [0, 1], tmp_path, None, False)
+    assert [cell.column for cell in cells] == ["N=10", "delta=1e-2", "dual-mvl", "N=1"]
+    assert [variant.name for variant in plan.variants] == ["dual-mvl", "dual-mvl+regularizer.samples=1"]
+    assert [(job.variant.name, job.seeds) for job in plan.jobs()][:2] == [
+        ("dual-mvl", (0,)),
+        ("dual-mvl+regularizer.samples=1", (0,)),
+    ]
+
+
+def test_rows_and_columns_may_be_others_than_the_papers():
+    cells = paper_cells("table1", ["pointmaze-medium-navigate", "point-nav-giant"], ["ORIG", "dual-eik"], "cpu", {})
+    assert [(cell.row, cell.column, str(cell.paper)) for cell in cells] == [
+        ("pointmaze-medium", "ORIG", "78 ± 8"),
+        ("pointmaze-medium", "dual-eik", "92 ± 1"),  # table 2 has it
+        ("point-nav-giant", "ORIG", "None"),
+        ("point-nav-giant", "dual-eik", "73 ± 3"),
+    ]
+    with pytest.raises(UsageError, match="no row named 'pointmaze-medum'; did you mean pointmaze-medium"):
+        paper_cells("table1", ["pointmaze-medum"], [], "cpu", {})
+    with pytest.raises(UsageError, match="no column named 'ORIGG'; did you mean ORIG"):
+        paper_cells("table1", [], ["ORIGG"], "cpu", {})
+
+
+def test_what_cannot_be_run_is_listed_with_the_reason():
+    cells = paper_cells("table7", [], [], "cpu", {})
+    assert {cell.why_not for cell in cells} == {"learning from pixels is not built"}
+    assert len(cells) == 9
+
+
+def test_settings_reach_the_recipes_that_have_them():
+    cells = paper_cells("table1", ["pointmaze-medium"], ["ORIG", "DUAL-MVL"], "cpu", {"mollified.weight": "3", "steps": "200"})
+    assert [cell.variant.name for cell in cells] == ["gcivl+steps=200", "dual-mvl+regularizer.weight=3.0+steps=200"]
+    with pytest.raises(UsageError, match="no recipe here has a setting 'weigth'"):
+        paper_cells("table1", ["pointmaze-medium"], ["ORIG"], "cpu", {"weigth": "3"})
+
+
+def test_a_grid_is_every_combination():
+    cells = sweep_cells([TASK], ["gcivl-mvl"], "cpu", parse_grid(["regularizer.weight=1,10", "discount=0.9,0.99"]), {})
+    assert [cell.column for cell in cells][:2] == [
+        "gcivl-mvl regularizer.weight=1 discount=0.9",
+        "gcivl-mvl regularizer.weight=1 discount=0.99",
+    ]
+    assert [cell.paper for cell in cells][:3] == [None, None, None]
+    assert str(cells[3].paper) == "70 ± 2"  # the preset's own settings
+    with pytest.raises(UsageError, match="not 'weight'"):
+        parse_grid(["weight"])
+
+
+def test_settings_are_written_as_for_training():
+    words = ["--steps", "200", "--value.widths", "8", "8", "--discount=0.9", "--regularizer.antithetic", "--regularizer.no-b"]
+    assert parse_changes(words) == {
+        **{"steps": "200", "value.widths": "8 8", "discount": "0.9"},
+        **{"regularizer.antithetic": "True", "regularizer.b": "False"},
+    }
+    with pytest.raises(UsageError, match="not '200'"):
+        parse_changes(["200"])
+
+
+def test_time_spent_is_that_of_all_sessions(tmp_path):
+    of = variant(steps="5000")
+    run = made_run(of.folder(tmp_path) / "seeds-0", of, [0])
+    assert spent(run) == 5000  # made by hand: from its rows alone
+    events = [("began", 900.0), ("ended", 1000.0), ("began", 5000.0), ("began", 7000.0), ("ended", 7010.0)]
+    clock = run.with_name("seeds-0.clock.jsonl")
+    clock.write_text("".join(json.dumps({"event": event, "time": time}) + "\n" for event, time in events))
+    assert spent(run) == 100 + 1000 + 10  # the second was killed, and its last row is from 6000

@@ -1,0 +1,75 @@
+"""From seeds to the table, in every form, and the choice of a setting."""
+
+import csv
+import io
+import json
+
+import pytest
+from made_runs import TASK, made_run, variant
+
+from mvl.sweep.plan import Plan, paper_cells, sweep_cells
+from mvl.sweep.table import as_csv, latex, markdown, results, text, write
+from mvl.sweep.tune import described, ranking, write_choice
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """ORIG as in the paper, VIB far below, DUAL with one seed, VIP not run."""
+    for recipe, successes in {"gcivl": (0.76, 0.80, 0.77), "vib": (0.10, 0.12), "dual": (0.7,)}.items():
+        of = variant(recipe)
+        for seed, success in enumerate(successes):
+            made_run(of.folder(tmp_path) / f"seeds-{seed}", of, [seed], success)
+    cells = paper_cells("table1", ["pointmaze-medium"], ["ORIG", "VIB", "VIP", "DUAL"], "cpu", {})
+    return Plan("table1", "Title", cells, [0, 1, 2], tmp_path, None, False)
+
+
+def test_agreement_is_judged_by_intervals(filled):
+    found = results(filled)
+    assert [result.agreement for result in found] == ["=", "<", "", "?"]
+    assert found[0].ours == "78 [72, 83]"
+    assert [result.ours for result in found[2:]] == ["not run", "70"]
+
+
+def test_all_forms_tell_the_same(filled, tmp_path):
+    found = results(filled)
+    assert "ORIG  78 [72, 83]  78 ± 8  =  3      30000" in text(filled, found)
+    assert "| pointmaze-medium | ORIG | 78 [72, 83] | 78 ± 8 | = | 3 | 30000 |" in markdown(filled, found)
+    assert "| pointmaze-medium | VIP | not run | 0 ± 1 |  | 0 |  |" in markdown(filled, found)
+    assert "6 finished runs" in markdown(filled, found)
+    rows = list(csv.DictReader(io.StringIO(as_csv(filled, found))))
+    assert rows[0]["per_seed"] == "76.00 80.00 77.00"
+    assert (rows[0]["seconds"], rows[0]["data_sha256"]) == ("90000", "f" * 12)
+    assert r"pointmaze-medium & 78 [72, 83] = & 11 [0, 24] $<$ & -- & 70 ? \\" in latex(filled, found)
+    assert [path.name for path in write(filled, found, tmp_path / "to")] == ["table1.md", "table1.csv", "table1.tex"]
+
+
+def test_tasks_have_lines_of_their_own(tmp_path):
+    task = "pointmaze-large-navigate-oraclerep-v0"
+    of = variant("gcivl-mvl", task=task)
+    made_run(of.folder(tmp_path) / "seeds-0", of, [0], 0.25)
+    plan = Plan("table10", "", paper_cells("table10", [task], ["MVL"], "cpu", {}), [0], tmp_path, None, False)
+    found = results(plan)
+    assert [result.values for result in found] == [[25], [25], [25], [25], [100], [25]]
+    assert str(found[1].cell.paper) == "27 ± 20"
+
+
+def test_what_is_not_built_is_said(tmp_path):
+    plan = Plan("table7", "", paper_cells("table7", [], [], "cpu", {}), [0], tmp_path, None, False)
+    assert "not available: learning from pixels is not built" in text(plan, results(plan))
+
+
+def test_the_best_setting_is_written_down(tmp_path):
+    for weight, successes in {"1.0": (0.2, 0.3), "3.0": (0.9, 0.8)}.items():
+        of = variant("gcivl-mvl", regularizer__weight=weight)
+        for seed, success in enumerate(successes):
+            made_run(of.folder(tmp_path) / f"seeds-{seed}", of, [seed], success)
+    cells = sweep_cells([TASK], ["gcivl-mvl"], "cpu", {"regularizer.weight": ["1", "3", "30"]}, {})
+    plan = Plan("tune", "", cells, [0, 1], tmp_path, None, False)
+    ranked = ranking(results(plan), "success")
+    assert [round(entry.score.mean) for entry in ranked] == [85, 25]  # the third has nothing yet
+    assert "not told apart" in described(ranked, "success")
+    told = write_choice(plan, ranked, "success", tmp_path / "choice.json")
+    assert told.startswith(f"chosen on {TASK} alone, by success: gcivl-mvl regularizer.weight=3;")
+    assert json.loads((tmp_path / "choice.json").read_text())["changes"] == {"regularizer.weight": "3.0"}
+    by_loss = ranking(results(plan), "validation")
+    assert [round(entry.score.mean, 2) for entry in by_loss] == [1.25, 1.85]  # the lower loss first
