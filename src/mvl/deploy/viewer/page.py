@@ -133,7 +133,7 @@ class Page:
         self.server.scene.configure_environment_map(None)
         self.server.scene.configure_default_lights(enabled=False)
         self.server.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 160), intensity=1.9)
-        above = self.stages[0].size * np.array([-0.5, -0.7, 1.6])
+        above = self.stages[0].size * (0.8 * np.array(self.view.towards) + [-0.5, -0.3, 1.0])  # from behind the camera
         self.server.scene.add_light_directional("/sun", intensity=1.7, position=tuple(above), cast_shadow=True)
 
     def _camera(self, last: np.ndarray) -> None:

@@ -56,7 +56,7 @@ def check(runs: list[Path]) -> None:
 
 
 def record(run: Path, episodes: int, seed: int, report: Report = lambda done, total: None) -> Recording:
-    """The episodes `mvl eval` plays with that seed, of the run's first policy, with the value it acted on."""
+    """Episodes started as `mvl eval` starts them with that seed, of the run's first policy, with the value it acted on."""
     description, learner, state = restore(run)
     params = jax.tree.map(lambda leaf: leaf[:1], state.params)
     act = as_act(batched_act(learner, 1, description.schedule.eval_temperature), params)
