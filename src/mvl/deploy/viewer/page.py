@@ -40,7 +40,7 @@ class View(NamedTuple):
 VIEWS = {
     "maze": View((0, -0.62, 0.78), 1.25, 0.0, 0, "x 8"),
     "arm": View((0.88, 0.14, 0.45), 1.65, 0.24, 1, "x 1"),
-    "kitchen": View((-0.4, -0.85, 0.4), 1.5, 0.35, 0, "x 1"),
+    "kitchen": View((0.35, -0.83, 0.43), 1.7, 0.36, 0, "x 1"),
 }
 
 
@@ -60,7 +60,7 @@ class Page:
             offset = np.zeros(3)
             if self.stages:
                 offset[self.view.beside] = 1.05 * np.ptp(self.stages[0].extent, axis=0)[self.view.beside]
-            self.stages.append(Stage(server.scene, f"/run{number + 1}", recording, offset))
+            self.stages.append(Stage(server.scene, f"/run{number + 1}", recording, offset, self.view.beside))
         self._camera(offset)
         self._lights()
         self._controls()

@@ -22,8 +22,8 @@ GHOST, LIFT = 0.4, 0.07
 class Stage:
     """A run's world. `show` sets it up for an episode, `at` moves it to a step of that episode."""
 
-    def __init__(self, scene: Any, name: str, recording: Recording, offset: np.ndarray) -> None:
-        self.scene, self.name, self.recording = scene, name, recording
+    def __init__(self, scene: Any, name: str, recording: Recording, offset: np.ndarray, beside: int) -> None:
+        self.scene, self.name, self.recording, self.beside = scene, name, recording, beside
         played = [episode for task in recording.episodes for episode in task]
         self.shapes = shapes(recording.model, np.concatenate([episode.colors for episode in played]))
         self.color = path_color(recording)
@@ -80,10 +80,11 @@ class Stage:
         )  # fmt: skip
 
     def _path(self) -> list[Any]:
-        """A thin line along every step, and waypoints evenly spaced in time."""
-        path = self.episode.path
+        """A white line along every step, and waypoints evenly spaced in time."""
+        on_value = self.recording.maze is not None  # there the line is wide: purple is also the color of low values
+        path = self.episode.path + np.array([0, 0, 0.012 * self.size * on_value])
         self.times = np.unique(np.linspace(0, self.episode.length, WAYPOINTS).round().astype(int))
-        ball = trimesh.creation.icosphere(subdivisions=2, radius=0.007 * self.size)
+        ball = trimesh.creation.icosphere(subdivisions=2, radius=0.009 * self.size)
         self.waypoints = self.scene.add_batched_meshes_simple(
             f"{self.name}/waypoints", ball.vertices, ball.faces, np.tile([1.0, 0, 0, 0], (len(self.times), 1)), path[self.times],
             batched_colors=np.tile(np.array(self.color, np.uint8), (len(self.times), 1)), lod="off", cast_shadow=False,
@@ -91,13 +92,14 @@ class Stage:
         line = np.stack([path[:-1], path[1:]], axis=1)
         return [
             self.waypoints,
-            self.scene.add_line_segments(f"{self.name}/line", line, WHITE, thickness=0.0025 * self.size),
+            self.scene.add_line_segments(f"{self.name}/line", line, WHITE, thickness=(0.022 if on_value else 0.0025) * self.size),
         ]
 
     def _waypoint_colors(self) -> np.ndarray:
         """Those ahead are pale."""
         color = np.array(self.color)
-        return np.where((self.times <= self.step)[:, None], color, 255 - (255 - color) * 0.35).astype(np.uint8)
+        shown = np.where((self.times <= self.step)[:, None], color, 255 - (255 - color) * 0.35)
+        return (255 * (shown / 255) ** 2.2).astype(np.uint8)  # colors of copies are taken as linear light, all others are not
 
     def _goal(self) -> list[Any]:
         """A pin where a walker has to go; else pale copies of what has to be moved, where it has to be."""
@@ -132,7 +134,7 @@ class Stage:
     def _label(self) -> list[Any]:
         (left, near, height), (right, far, _) = self.extent
         text = f"{self.recording.name}: {outcome(self.episode)}"
-        where = (right, (near + far) / 2, height) if self.recording.maze is None else ((left + right) / 2, near, height)
+        where = ((left + right) / 2, near, height) if self.beside == 0 else (right, (near + far) / 2, height)
         return [self.scene.add_label(f"{self.name}/label", text, position=where, font_screen_scale=1.3, anchor="top-center")]
 
     def _value(self, values: np.ndarray) -> Any:
@@ -144,10 +146,8 @@ class Stage:
         hidden = CELLS // 2  # the outer walls stand on the rim; without it, it cannot show from outside
         picture = (255 * colormaps["viridis"](scaled)[hidden:-hidden, hidden:-hidden, :3]).astype(np.uint8)
         left, right, bottom, top = maze.extent
-        where, size = (
-            ((left + right) / 2, (bottom + top) / 2, 0.002 * self.size),
-            (right - left - maze.unit, top - bottom - maze.unit),
-        )
+        size = (right - left - maze.unit, top - bottom - maze.unit)
+        where = ((left + right) / 2, (bottom + top) / 2, 0.002 * self.size)
         return self.scene.add_image(f"{self.name}/value", picture, *size, position=where, format="png", cast_shadow=False)
 
 
