@@ -1,5 +1,6 @@
 """Training on several devices, of one process and of two, is training on one device; to float tolerance."""
 
+import json
 import os
 import re
 import signal
@@ -24,7 +25,7 @@ from mvl.learn.split import Split
 from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
 from mvl.runs.evaluation import restore
-from mvl.runs.hosts import joined
+from mvl.runs.hosts import Team, joined
 from mvl.runs.training import resume, train
 from mvl.types import Shapes
 
@@ -159,6 +160,20 @@ def test_what_cannot_be_split_is_refused(data_file, tmp_path):
         train(data_file, recipe(), run=tmp_path / "run", devices=0, **SCHEDULE)
     assert not (tmp_path / "run").exists()
     assert Split.over(1, 16) is Split.over(None, 16) is None
+
+
+def test_processes_with_other_settings_are_refused_before_anything_is_written(data_file, tmp_path, monkeypatch):
+    """The second process has more steps."""
+
+    def exchange(self, word):
+        other = json.loads(word)
+        other["schedule"]["steps"] += 10
+        return [word, json.dumps(other)]
+
+    monkeypatch.setattr(Team, "exchange", exchange)
+    with pytest.raises(UsageError, match="process 1 has another schedule than process 0"):
+        train(data_file, recipe(), run=tmp_path / "run", **SCHEDULE)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
