@@ -1,5 +1,6 @@
 """Training on several devices, of one process and of two, is training on one device; to float tolerance."""
 
+import json
 import os
 import re
 import signal
@@ -7,58 +8,75 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from conftest import small_recipe
+from conftest import small_recipe, walk
 from mvl.cli import main
+from mvl.data.goals import on_device
 from mvl.errors import UsageError
+from mvl.learn.learner import Learner
 from mvl.learn.split import Split
 from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
 from mvl.runs.evaluation import restore
-from mvl.runs.hosts import joined
+from mvl.runs.hosts import Team, joined
 from mvl.runs.training import resume, train
+from mvl.types import Shapes
 
 SCHEDULE = {"steps": 20, "log_every": 10, "eval_every": 20, "save_every": 20, "steps_per_dispatch": 10}
 TESTS = str(Path(__file__).parents[1])
 
 
 def recipe():
-    """The regularizer looks at the first five of sixteen states, all of which the first of two devices holds."""
-    return small_recipe(regularizer=Mollified(samples=3, fraction=0.3))
+    """The regularizer looks at the first five of sixteen states, all of which lie on the first of two devices."""
+    made = small_recipe(regularizer=Mollified(samples=3, fraction=0.3))
+    return replace(made, value=replace(made.value, widths=(8,)), policy=replace(made.policy, widths=(8,)))
+
+
+def assert_same_metrics(one, other, seeds=(0, 1)):
+    for name in ("metrics.jsonl", "evaluations.jsonl"):
+        rows, theirs = ([row for row in metrics.read(path / name) if row["seed"] in seeds] for path in (one, other))
+        for row, its in zip(rows, theirs, strict=True):
+            assert row == pytest.approx(its, rel=1e-3, abs=1e-5)
 
 
 def assert_same_training(one, other):
-    for name in ("metrics.jsonl", "evaluations.jsonl"):
-        for row, its in zip(metrics.read(one / name), metrics.read(other / name), strict=True):
-            assert row == pytest.approx(its, rel=1e-3, abs=1e-5)
+    assert_same_metrics(one, other)
     arrays, theirs = (load_file(path / "checkpoint.safetensors") for path in (one, other))
     assert arrays.keys() == theirs.keys()
     for name, array in arrays.items():
         assert np.allclose(array, theirs[name], rtol=1e-3, atol=1e-4), name
 
 
+def train_on_two(data_file, folder):
+    """What the process with two devices does: data in memory and on disk, and every batch in halves."""
+    split = Split.over(2, 16)
+    batches = jax.jit(lambda: split.cut(Learner(recipe(), Shapes(2, 2, 2)).draw(on_device(walk()), 0, jax.numpy.arange(3))))()
+    assert [part.data.shape for part in batches.value_goals.vectors.addressable_shards] == [(3, 8, 2)] * 2
+    train(data_file, recipe(), run=folder / "held", devices=2, seeds=2, **SCHEDULE)
+    train(data_file, recipe(), run=folder / "mapped", devices=2, mapped=True, **SCHEDULE)
+
+
+@pytest.mark.slow
 def test_two_virtual_devices_train_as_one(data_file, tmp_path):
-    """Two seeds, data in memory and on disk; then one device goes on where two have stopped."""
+    """One seed and two; then one device goes on where two have stopped."""
     script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path; from runs.test_devices import SCHEDULE, recipe; from mvl.runs.training import train\n"
-        "for name, mapped in (('held', False), ('mapped', True)):\n"
-        "    to = Path(sys.argv[3]) / name\n"
-        "    train(sys.argv[2], recipe(), run=to, devices=2, seeds=2, mapped=mapped, **SCHEDULE)\n"
+        f"import sys; from pathlib import Path; sys.path.insert(0, {TESTS!r})\n"
+        "from runs.test_devices import train_on_two; train_on_two(*map(Path, sys.argv[1:]))"
     )
-    command = [sys.executable, "-c", script, TESTS, str(data_file), str(tmp_path)]
+    command = [sys.executable, "-c", script, str(data_file), str(tmp_path)]
     subprocess.run(command, check=True, env={**os.environ, "JAX_NUM_CPU_DEVICES": "2"})
+    two, mapped = tmp_path / "held", tmp_path / "mapped"
     one = train(data_file, recipe(), run=tmp_path / "one", seeds=2, **SCHEDULE)
-    assert_same_training(one, tmp_path / "held")
-    assert_same_training(one, tmp_path / "mapped")
-    resume(one, steps=40)
-    resume(tmp_path / "held", steps=40)
-    assert_same_training(one, tmp_path / "held")
+    assert_same_training(one, two)
+    assert_same_metrics(one, mapped, seeds=(0,))
+    assert_same_training(resume(one, steps=40), resume(two, steps=40))
 
 
 def flags(**settings):
@@ -81,16 +99,19 @@ def together(*arguments, **settings):
 def ended(processes):
     """Exit codes and what was said; never waits forever."""
     try:
-        said = [process.communicate(timeout=120) for process in processes]
+        said = [process.communicate(timeout=300) for process in processes]
     finally:
         for process in processes:
             process.kill()
+            process.communicate()
     return [process.returncode for process in processes], [out + err for out, err in said]
 
 
-SMALL = ["--value.widths", "16", "16", "--policy.widths", "16", "16", "--regularizer.samples=3", "--regularizer.fraction=0.3"]
+SMALL = ["--value.widths=8", "--policy.widths=8", "--regularizer.samples=3", "--regularizer.fraction=0.3"]
+IMITATION = ["--recipe=bc", "--policy.widths=8"]
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one(data_file, tmp_path):
     """Through the command: training, the picture that the first draws alone, and going on."""
     settings = {"batch_size": 16, **SCHEDULE}
@@ -106,10 +127,11 @@ def test_two_processes_train_as_one(data_file, tmp_path):
     assert_same_training(resume(tmp_path / "one", steps=40), tmp_path / "two")
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_one_process_stops_both(data_file, tmp_path):
     run = tmp_path / "run"
     long = {**SCHEDULE, "steps": 1_000_000, "eval_every": 1_000_000, "save_every": 1_000_000}
-    processes = together(data_file, *SMALL, run=run, batch_size=16, **long)
+    processes = together(data_file, *IMITATION, run=run, batch_size=16, **long)
     while not (run / "metrics.jsonl").exists() and processes[0].poll() is None:
         time.sleep(0.05)
     processes[1].send_signal(signal.SIGINT)
@@ -122,7 +144,7 @@ def test_ctrl_c_at_one_process_stops_both(data_file, tmp_path):
 
 def test_an_error_at_one_process_ends_both_with_a_sentence(data_file, tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
-    codes, said = ended(together(data_file, *SMALL, run=tmp_path, batch_size=16, **SCHEDULE))
+    codes, said = ended(together(data_file, *IMITATION, run=tmp_path, batch_size=16, **SCHEDULE))
     assert codes == [1, 1], said
     assert "exists already and is not empty" in said[0]
     assert "mvl: process 0 ended this:" in said[1]
@@ -138,6 +160,20 @@ def test_what_cannot_be_split_is_refused(data_file, tmp_path):
         train(data_file, recipe(), run=tmp_path / "run", devices=0, **SCHEDULE)
     assert not (tmp_path / "run").exists()
     assert Split.over(1, 16) is Split.over(None, 16) is None
+
+
+def test_processes_with_other_settings_are_refused_before_anything_is_written(data_file, tmp_path, monkeypatch):
+    """The second process has more steps."""
+
+    def exchange(self, word):
+        other = json.loads(word)
+        other["schedule"]["steps"] += 10
+        return [word, json.dumps(other)]
+
+    monkeypatch.setattr(Team, "exchange", exchange)
+    with pytest.raises(UsageError, match="process 1 has another schedule than process 0"):
+        train(data_file, recipe(), run=tmp_path / "run", **SCHEDULE)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

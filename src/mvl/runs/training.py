@@ -201,12 +201,12 @@ def _check_same(description: Description, team: Team) -> None:
     """All processes must be about to train the same; where their files lie is their own affair."""
     told = description.to_json()
     told |= {"data": {**told["data"], "path": None}, "task": told["task"] if description.simulated else None}
-    words = team.exchange(json.dumps(told))
-    first, ours = json.loads(words[0]), json.loads(words[team.index])
-    for field in first:
-        if not team.first and ours[field] != first[field]:
+    first, *others = (json.loads(word) for word in team.exchange(json.dumps(told)))
+    for process, other in enumerate(others, 1):
+        different = [field for field in first if other[field] != first[field]]
+        if different:
             raise UsageError(
-                f"process {team.index} has another {field} than process 0; start all with one command, apart from --process-id."
+                f"process {process} has another {different[0]} than process 0; give all the same options, but for --process-id."
             )
 
 
