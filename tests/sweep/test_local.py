@@ -50,9 +50,10 @@ def test_killed_in_the_middle_it_goes_on_and_redoes_nothing(tmp_path):
     settings = {name.replace(".", "__"): text for name, text in (TINY | {"steps": "1000"}).items()}
     done, cut = (variant(recipe, **settings).folder(store) / "seeds-0" for recipe in ("bc", "gcivl"))
 
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        wait_until(lambda: (cut / "checkpoint.safetensors").exists())
+        wait_until(lambda: (cut / "checkpoint.safetensors").exists() or process.poll() is not None)
+        assert process.poll() is None
     finally:
         process.kill()
         process.wait()
