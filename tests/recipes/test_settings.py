@@ -34,6 +34,7 @@ def test_flags_are_those_of_the_command():
     assert flags(base, {"regularizer.antithetic": "False"}) == ["--regularizer.no-antithetic"]
 
 
-def test_a_value_of_another_kind_is_one_sentence():
+def test_a_value_of_another_kind_is_one_sentence(capfd):
     with pytest.raises(UsageError, match="steps=many is not of the setting's kind"):
         chosen(steps="many")
+    assert capfd.readouterr() == ("", "")

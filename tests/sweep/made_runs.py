@@ -9,8 +9,9 @@ from mvl.sweep.job import Variant
 from mvl.types import Shapes
 
 TASK = "pointmaze-medium-navigate-v0"
+STEPS = 1200
 TINY = {
-    **{"steps": "200", "eval_every": "100", "save_every": "100", "log_every": "100", "eval_episodes": "1"},
+    **{"steps": f"{STEPS}", "eval_every": "400", "save_every": "100", "log_every": "100", "eval_episodes": "1"},
     **{"batch_size": "16", "policy.widths": "8 8"},
 }
 WORDS = [word for name, text in TINY.items() for word in (f"--{name.replace('_', '-')}", *text.split())]

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from made_runs import TASK, TINY, WORDS, variant, write_walks
+from made_runs import STEPS, TASK, TINY, WORDS, variant, write_walks
 
 from mvl.cli import main
 from mvl.sweep import go
@@ -46,26 +46,27 @@ def wait_until(condition, seconds: float = 600.0) -> None:
 def test_killed_in_the_middle_it_goes_on_and_redoes_nothing(tmp_path):
     data, store = write_walks(tmp_path / "data"), tmp_path / "store"
     command = [sys.executable, "-m", "mvl", "reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "bc", "ORIG"]
-    command += ["--seeds", "1", "--at-once", "1", "--store", str(store), "--data", str(data), "--", *WORDS, "--steps", "1000"]
-    settings = {name.replace(".", "__"): text for name, text in (TINY | {"steps": "1000"}).items()}
+    command += ["--seeds", "1", "--at-once", "1", "--store", str(store), "--data", str(data), "--", *WORDS]
+    settings = {name.replace(".", "__"): text for name, text in TINY.items()}
     done, cut = (variant(recipe, **settings).folder(store) / "seeds-0" for recipe in ("bc", "gcivl"))
 
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        wait_until(lambda: (cut / "checkpoint.safetensors").exists())
+        wait_until(lambda: (cut / "checkpoint.safetensors").exists() or process.poll() is not None)
+        assert process.poll() is None
     finally:
         process.kill()
         process.wait()
     wait_until(lambda: not children(store), 30.0)  # nothing goes on by itself
-    assert is_done(done, 1000, (0,))
-    assert not is_done(cut, 1000, (0,))
+    assert is_done(done, STEPS, (0,))
+    assert not is_done(cut, STEPS, (0,))
     before = contents(done)
 
     again = subprocess.run(command, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert "1 seeds are done, 1 runs are left" in again.stdout
     assert contents(done) == before
-    assert is_done(cut, 1000, (0,))
+    assert is_done(cut, STEPS, (0,))
     assert "2 finished runs" in again.stdout
 
 
@@ -99,6 +100,8 @@ def test_a_child_ends_with_its_starter(tmp_path):
     child.stdin.close()
     os.kill(child.pid, signal.SIGCONT)
     assert child.wait(timeout=60) == 1
+    noted = (tmp_path / "clock").read_text()
+    assert ("began" in noted, "ended" in noted) == (True, False)
 
 
 def test_there_is_a_slot_per_core_or_device():

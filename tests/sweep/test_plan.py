@@ -113,7 +113,18 @@ def test_a_grid_is_every_combination():
 
 
 def test_settings_are_written_as_for_training():
-    words = ["--steps", "200", "--value.widths", "8", "8", "--discount=0.9", "--regularizer.antithetic", "--regularizer.no-b"]
+    words = [
+        "--steps",
+        "100",
+        "--steps",
+        "200",
+        "--value.widths",
+        "8",
+        "8",
+        "--discount=0.9",
+        "--regularizer.antithetic",
+        "--regularizer.no-b",
+    ]
     assert parse_changes(words) == {
         **{"steps": "200", "value.widths": "8 8", "discount": "0.9"},
         **{"regularizer.antithetic": "True", "regularizer.b": "False"},

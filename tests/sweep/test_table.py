@@ -32,7 +32,7 @@ def test_agreement_is_judged_by_intervals(filled):
 
 def test_all_forms_tell_the_same(filled, tmp_path):
     found = results(filled)
-    assert "ORIG  78 [72, 83]  78 ± 8  =  3      30000" in text(filled, found)
+    assert "ORIG  78 [72, 83]  78 ± 8   =  3      30000" in text(filled, found)
     assert "| pointmaze-medium | ORIG | 78 [72, 83] | 78 ± 8 | = | 3 | 30000 |" in markdown(filled, found)
     assert "| pointmaze-medium | VIP | not run | 0 ± 1 |  | 0 |  |" in markdown(filled, found)
     assert "6 finished runs" in markdown(filled, found)

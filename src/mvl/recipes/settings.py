@@ -1,7 +1,9 @@
 """Every setting of a recipe by name (`steps`, `regularizer.weight`): what it is, and what texts change it to."""
 
 from collections.abc import Mapping
+from contextlib import redirect_stderr
 from dataclasses import dataclass, make_dataclass, replace
+from io import StringIO
 from typing import Annotated, Any
 
 from mvl import registry
@@ -75,7 +77,8 @@ def _parsed(kind: type, changes: dict[str, str]) -> Any:
     import tyro
 
     try:
-        return tyro.cli(kind, args=flags(kind(), changes), console_outputs=False)
+        with redirect_stderr(StringIO()):  # it draws a box, and our errors are one sentence
+            return tyro.cli(kind, args=flags(kind(), changes))
     except SystemExit:
         shown = ", ".join(f"{name}={text}" for name, text in changes.items())
         raise UsageError(f"a value in {shown} is not of the setting's kind; see: mvl train TASK --help") from None

@@ -102,11 +102,11 @@ def _note(clock: str, event: str) -> None:
 
 
 def main(core: str, clock: str, *command: str) -> None:
-    threading.Thread(target=_end_with_starter, daemon=True).start()
     if core != "any" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core)})
     sys.argv = ["mvl", *command]
     _note(clock, "began")
+    threading.Thread(target=_end_with_starter, daemon=True).start()
     try:
         runpy.run_module("mvl", run_name="__main__", alter_sys=True)
     finally:

@@ -87,17 +87,20 @@ def _by_measuring(job: Job, known: dict[str, Any], probe: Probe) -> float | None
     variant, schedule = job.variant, job.variant.schedule
     backend = probe.machine.get("backend", "cpu")
     changes = {name: text for name, text in variant.changes if "." in name or name == "batch_size"}
-    kind = " ".join([backend, variant.preset, variant.recipe, *(f"{name}={text}" for name, text in changes.items())])
+    together = 1 if backend == "cpu" else len(job.seeds)  # a large device has room for all of them, a core not
+    kind = " ".join(
+        [backend, f"{together} seeds", variant.preset, variant.recipe, *(f"{name}={text}" for name, text in changes.items())]
+    )
     if "step" not in known.get(kind, {}):
         question = {"recipe": variant.recipe, "preset": variant.preset, "task": variant.task, "changes": changes}
-        known[kind] = probe.ask(**question, sizes=_sizes(variant, job.data), seeds=1)
+        known[kind] = probe.ask(**question, sizes=_sizes(variant, job.data), seeds=together)
     if "play" not in known.get(variant.task, {}):
         known[variant.task] = probe.ask(task=variant.task)
     if not known[kind] or not known[variant.task]:
         return None
     play = known[variant.task]
     evaluation = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
-    return schedule.steps * known[kind]["step"] + -(-schedule.steps // schedule.eval_every) * evaluation
+    return schedule.steps * known[kind]["step"] / together + -(-schedule.steps // schedule.eval_every) * evaluation
 
 
 def _sizes(variant: Variant, data: Path | None) -> list[int]:

@@ -34,6 +34,9 @@ class Options:
 
 def carry_out(plan: Plan, options: Options, say: Callable[[str], None] = print) -> dict[str, str]:
     """Returns what failed, with the reason. Whatever is finished stays so: the same call goes on where it was stopped."""
+    if not plan.jobs():
+        say(described(plan, [], {}, None, []))
+        return {}
     with Probe() as probe:
         machine = probe.machine
         if options.engine is None and machine.get("backend", "cpu") != "cpu":
@@ -44,7 +47,7 @@ def carry_out(plan: Plan, options: Options, say: Callable[[str], None] = print) 
     room = slots(machine.get("backend", "cpu"), machine.get("devices", 1), options.at_once)
     lacking = missing([job.variant.task for job in jobs], plan.data)
     say(described(plan, jobs, seconds, None if options.engine else len(room), lacking))
-    if options.dry_run or not jobs:
+    if options.dry_run:
         return {}
     refused = _not_playable(jobs) | provide(lacking, plan.data, options.episodes)
     able = [job for job in jobs if not _reason(job, refused)]

@@ -97,14 +97,15 @@ def spelled(seeds: tuple[int, ...]) -> str:
 def parse_changes(words: list[str]) -> dict[str, str]:
     """`--steps 200 --value.widths 8 8`, as `mvl train` takes them, by name."""
     changes: dict[str, list[str]] = {}
+    current: list[str] | None = None
     for word in words:
         if word.startswith("--"):
             name, given, value = word[2:].partition("=")
-            changes[name] = [value] if given else []
-        elif not changes:
+            current = changes[name] = [value] if given else []  # said twice, the last one counts
+        elif current is None:
             raise UsageError(f"after -- come settings of mvl train, such as --steps 20000, not '{word}'.")
         else:
-            changes[list(changes)[-1]].append(word)
+            current.append(word)
     return {_positive(name): _truth(name, values) for name, values in changes.items()}
 
 
