@@ -9,12 +9,12 @@ from mvl.errors import MvlError
 from mvl.report.mazes import Maze
 from mvl.types import Key
 
-HALF = 1 / 3
+HALF = 0.6
 """The obstacle fills [-HALF, HALF] in both dimensions, the arena [-1, 1]."""
-GOAL = np.array([0.0, -0.7], np.float32)
+GOAL = np.array([0.0, -0.8], np.float32)
 STEP = 0.1
 """How far one step of a transition leads."""
-ARENA = Maze(np.pad(np.pad(np.ones((2, 2), int), 2), 1, constant_values=1), 1 / 3, (-7 / 6, -7 / 6), STEP)
+ARENA = Maze(np.pad(np.pad(np.ones((3, 3), int), 1), 1, constant_values=1), 0.4, (-1.2, -1.2), STEP)
 
 
 def true_distance() -> np.ndarray:
@@ -53,8 +53,8 @@ def marched_distance() -> np.ndarray:
 
 
 def draw_free(key: Key, count: int) -> Array:
-    """Uniform over the arena without its obstacle: of twice as many places, the first that are free."""
-    places = jax.random.uniform(key, (2 * count, 2), minval=-1, maxval=1)
+    """Uniform over the arena without its obstacle: of three times as many places, the first that are free (two in three are)."""
+    places = jax.random.uniform(key, (3 * count, 2), minval=-1, maxval=1)
     return places[jnp.argsort(blocked(places), stable=True)[:count]]
 
 

@@ -14,7 +14,8 @@ from mvl.report.mazes import gradient
 from mvl.toy.arena import ARENA, GOAL, marched_distance, true_distance
 from mvl.toy.fields import CHUNKS, train, trainers
 
-MARCHED = "fast marching"
+MARCHED, STRAIGHT = "fast marching", "straight line"
+"""The exact solution, and what is known without looking at the obstacle: the yardsticks for what is learned."""
 
 
 class Found(NamedTuple):
@@ -38,7 +39,7 @@ class Found(NamedTuple):
 def all_fields(seed: int, steps: int, told: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Found]:
     """Every way to the field, by name; `told` hears how much of the training is done."""
     began = time.perf_counter()
-    found = {MARCHED: judged(marched_distance(), began)}
+    found = {MARCHED: judged(marched_distance(), began), STRAIGHT: judged(ARENA.away_from(GOAL), time.perf_counter())}
     made = trainers()
     done = 0
 
@@ -85,6 +86,7 @@ def table(found: dict[str, Found]) -> str:
 
 def draw(found: dict[str, Found], to: Path) -> None:
     """Contours of minus the distance, on one scale, with arrows up its gradient: the way each field would lead."""
+    found = {name: field for name, field in found.items() if name != STRAIGHT}
     free = ARENA.grid()[2]
     lowest = -true_distance()[free].max()
     figure = Figure(figsize=(2.5 * len(found) + 0.8, 3.1), layout="constrained")
