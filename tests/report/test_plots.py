@@ -7,7 +7,7 @@ from matplotlib.image import imread
 from conftest import small_recipe, walk, write_npz
 from mvl.cli import main
 from mvl.report.curves import read
-from mvl.report.fans import DIRECTIONS, along, directions, shares_of
+from mvl.report.fans import DIRECTIONS, along, directions, normal_shares, shares_of
 from mvl.report.fields import chosen_tasks
 from mvl.runs.evaluation import restore
 from mvl.runs.folder import RunFolder
@@ -74,6 +74,7 @@ class Short:
         (["compare", "value", "-o", "grid.pdf"], 2, "ends in .png or .svg"),
         (["compare", "value", "--colums", "3"], 2, "no option named '--colums'"),
         (["fan", "ant"], 2, "not directions in a plane"),
+        (["fan", "value", "--temperature", "0"], 2, "must be above 0"),
         (["curve", "value"], 2, "has no evaluated success to draw"),
     ],
 )
@@ -172,6 +173,14 @@ def test_shares_of_directions_by_hand():
     assert shares[0, 0] == 0.5
     assert shares[0, DIRECTIONS // 4] == 0.5
     assert shares_of(np.array([[[1, -1e-12]]]))[0, -1] == 1
+
+
+def test_a_normal_policy_points_where_its_mean_does():
+    """Against draws, up to the density being taken at the middle of each angle; without a mean all directions are alike."""
+    means = np.array([[0.0, 0.0], [0.8, -0.3]])
+    drawn = means[:, None] + 0.5 * np.random.default_rng(0).normal(size=(2, 300_000, 2))
+    assert normal_shares(means, 0.5) == pytest.approx(shares_of(drawn), abs=3e-3)
+    assert normal_shares(means, 0.5)[0] == pytest.approx(1 / DIRECTIONS)
 
 
 @pytest.mark.parametrize("name", ["hiql", "fbc"])

@@ -31,6 +31,8 @@ def run(argv: list[str]) -> None:
     from mvl.report.drawing import new_picture
     from mvl.runs.folder import RunFolder
 
+    if getattr(options, "temperature", 1.0) <= 0:
+        raise UsageError("--temperature must be above 0: without any spread there is no fan.")
     for path in options.runs:
         RunFolder.open(path)
     new_picture(to, options.overwrite)
@@ -50,7 +52,7 @@ def _parser(kind: str) -> Parser:
         parser.add_argument("--task", type=int, default=1, help="which of the maze's five tasks")
     if kind == "fan":
         parser.add_argument("--waypoints", type=int, default=16, help="fans along the episode")
-        parser.add_argument("--temperature", type=float, default=1.0, help="randomness of the actions; 1 is the policy's own")
+        parser.add_argument("--temperature", type=float, default=0.4, help="spread of a normal policy; it is trained with 1")
     if kind == "compare":
         parser.add_argument("--rows", type=int, default=2, help="rows of the grid")
     for action in parser._actions:

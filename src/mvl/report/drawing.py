@@ -15,8 +15,8 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#00
 """Okabe and Ito's."""
 PATH_COLOR, GOAL_COLOR, WALL_GRAY = COLORS[1], "#f0e442", 0.25
 SUFFIXES = (".png", ".svg")
-DOTS = 130
-"""Per inch, in print and on most screens enough."""
+DOTS = 110
+"""Per inch: readable in print, and the largest picture stays below 300 kB. SVG has no such limit."""
 LEVELS = 21
 ARROWS = CELLS // 2
 """Grid points from one arrow to the next."""

@@ -9,27 +9,30 @@ import numpy as np
 from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Wedge
+from scipy.special import ndtr
 
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
+from mvl.policies.flow import Flow
 from mvl.report import drawing
 from mvl.report.fields import chosen_tasks, values_on_grid
 from mvl.report.mazes import Maze, maze_of
 from mvl.runs.evaluation import evaluate, restore
 
 DRAWS = 4000
-"""Actions drawn at each waypoint."""
+"""Actions of a flow drawn at each waypoint."""
 DIRECTIONS = 36
 FAN_COLOR = "#cc79a7"
 
 
-def fans(runs: list[Path], to: Path, task: int = 1, waypoints: int = 16, temperature: float = 1.0) -> None:
+def fans(runs: list[Path], to: Path, task: int = 1, waypoints: int = 16, temperature: float = 0.4) -> None:
     """One panel per run: an episode of a task (from 1) of its first seed, and at places along it the policy's fan.
 
-    A fan is a histogram of the directions of actions drawn from the policy itself at this temperature (1 is a normal
-    policy's own spread), so that normal, hierarchical and flow policies are shown alike. A wedge's area is its share.
+    A wedge's area is the probability of its direction. A normal policy has a density, here with the temperature as its
+    spread (it is trained with 1, at which it barely leans to any side); a hierarchical one that of its low policy, toward
+    the sub-goal its high one proposes. Of a flow, which knows no temperature, actions are drawn and counted.
     """
-    figure = Figure(figsize=(4.6 * len(runs), 4.6), layout="constrained")
+    figure = Figure(figsize=(4.6 * len(runs), 4.0), layout="constrained")
     for ax, run in zip(figure.subplots(1, len(runs), squeeze=False)[0], runs, strict=True):
         _panel(ax, run, task, waypoints, temperature)
     drawing.save(figure, to)
@@ -64,14 +67,26 @@ def along(path: np.ndarray, count: int) -> np.ndarray:
 
 
 def directions(learner: Learner, params: Parameters, states: np.ndarray, goal: np.ndarray, temperature: float) -> np.ndarray:
-    """Shares of the drawn actions in each of DIRECTIONS equal angles, counted from the x axis: (states, DIRECTIONS)."""
+    """The policy's probability of each of DIRECTIONS equal angles, counted from the x axis: (states, DIRECTIONS)."""
 
-    def draw(state: jax.Array, key: jax.Array) -> jax.Array:
-        return learner.act(params, state, jnp.asarray(goal), key, jnp.asarray(temperature))
+    def act(state: jax.Array, key: jax.Array, heat: jax.Array) -> jax.Array:
+        return learner.act(params, state, jnp.asarray(goal), key, heat)
 
-    keys = jax.random.split(jax.random.key(0), DRAWS)
-    actions = jax.jit(jax.vmap(jax.vmap(draw, (None, 0)), (0, None)))(jnp.asarray(states), keys)  # (states, draws, 2)
-    return shares_of(np.asarray(actions))
+    draws = DRAWS if isinstance(learner.recipe.policy, Flow) else 1
+    keys = jax.random.split(jax.random.key(0), draws)
+    every = jax.jit(jax.vmap(jax.vmap(act, (None, 0, None)), (0, None, None)))
+    actions = np.asarray(every(jnp.asarray(states), keys, jnp.zeros(())))  # (states, draws, 2)
+    return shares_of(actions) if draws > 1 else normal_shares(actions[:, 0], temperature)
+
+
+def normal_shares(means: np.ndarray, spread: float) -> np.ndarray:
+    """Of N(mean, spread^2 I) in the plane: with b = mean . u / spread for a direction u, its density there is
+    exp(-|mean|^2 / 2 spread^2) (1 + sqrt(2 pi) b Phi(b) exp(b^2 / 2)) / 2 pi."""
+    angles = (np.arange(DIRECTIONS) + 0.5) * 2 * np.pi / DIRECTIONS
+    along = means @ np.stack([np.cos(angles), np.sin(angles)]) / spread  # (states, DIRECTIONS)
+    far = np.square(means).sum(axis=1, keepdims=True) / (2 * spread**2)
+    density = np.exp(-far) + np.sqrt(2 * np.pi) * along * ndtr(along) * np.exp(along**2 / 2 - far)
+    return density / density.sum(axis=1, keepdims=True)
 
 
 def shares_of(actions: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ def grid(runs: list[Path], to: Path, task: int, rows: int = 2, told: Callable[[i
     starts, goals = asked(name)
     columns = -(-len(runs) // rows)
     tall, wide = maze.walls.shape
-    figure = Figure(figsize=(2.7 * columns, rows * (2.7 * tall / wide + 0.5) + 0.4), layout="constrained")
+    figure = Figure(figsize=(2.4 * columns, rows * (2.4 * tall / wide + 0.42) + 0.3), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for index, (ax, run) in enumerate(zip(axes, runs, strict=False)):
         _panel(ax, run, maze, starts[number], goals[number])
