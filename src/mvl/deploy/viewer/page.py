@@ -84,11 +84,11 @@ class Page:
     def _show(self, task: int, number: int, floor: bool) -> None:
         same = self.shown is not None and self.shown[:2] == (task, number)
         self.shown = (task, number, floor)
+        if not same:
+            self.slider.value, self.clock = 0, 0.0
         for stage in self.stages:
             stage.show(task, number, floor)
         self.slider.max = max(stage.episode.length for stage in self.stages)
-        if not same:
-            self.slider.value, self.clock = 0, 0.0
 
     def _play_or_pause(self, past: float) -> None:
         end = int(self.slider.max)
