@@ -48,6 +48,15 @@ def test_a_row_that_is_being_written_is_not_read(tmp_path):
     assert left(of, [0], tmp_path) == [("seeds-0", (0,))]
 
 
+def test_a_folder_whose_making_was_killed_is_made_again(tmp_path):
+    run = tmp_path / "seeds-0"
+    run.mkdir()
+    (run / ".lock").touch()
+    made_run(run, variant(), [0])
+    with pytest.raises(MvlError, match="exists already and is not empty"):
+        made_run(run, variant(), [0])
+
+
 def test_folders_tell_what_was_changed():
     assert variant("dual-mvl", regularizer__samples="1").name == "dual-mvl+regularizer.samples=1"
     assert variant("dual-mvl", regularizer__samples="10", log_every="100").name == "dual-mvl"

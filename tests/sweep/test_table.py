@@ -38,6 +38,7 @@ def test_all_forms_tell_the_same(filled, tmp_path):
     assert "6 finished runs" in markdown(filled, found)
     rows = list(csv.DictReader(io.StringIO(as_csv(filled, found))))
     assert rows[0]["per_seed"] == "76.00 80.00 77.00"
+    assert rows[0]["per_task"] == "77.67 77.67 77.67 77.67 100.00"
     assert (rows[0]["seconds"], rows[0]["data_sha256"]) == ("90000", "f" * 12)
     assert r"pointmaze-medium & 78 [72, 83] = & 11 [0, 24] $<$ & -- & 70 ? \\" in latex(filled, found)
     assert [path.name for path in write(filled, found, tmp_path / "to")] == ["table1.md", "table1.csv", "table1.tex"]

@@ -6,6 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from mvl.data.files import atomic
 from mvl.data.names import TaskName
 from mvl.report.statistics import Estimate, estimate
@@ -129,7 +131,9 @@ def as_csv(plan: Plan, found: list[Result]) -> str:
     text = io.StringIO()
     names = ["row", "part", "column", "task", "recipe", "changes", "preset", "steps", "seeds", "mean", "low", "high"]
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, "per_seed", "paper_mean", "paper_std", "paper_table", "agreement", "data_sha256", "seconds"])
+    writer.writerow(
+        [*names, "per_seed", "per_task", "paper_mean", "paper_std", "paper_table", "agreement", "data_sha256", "seconds"]
+    )
     for result in found:
         cell, variant, paper = result.cell, result.cell.variant, result.cell.paper
         what = (
@@ -143,7 +147,9 @@ def as_csv(plan: Plan, found: list[Result]) -> str:
         seconds = round(sum(spent(run) for run in {seed.run for seed in result.seeds}))
         per_seed = " ".join(f"{value:.2f}" for value in result.values)
         place = [cell.row, cell.part, cell.column, *what, result.steps, len(result.seeds)]
-        writer.writerow([*place, *numbers, per_seed, *published, result.agreement, data, seconds])
+        tasks = np.mean([seed.tasks for seed in result.seeds], axis=0) if result.seeds else []
+        per_task = " ".join(f"{100 * value:.2f}" for value in tasks)
+        writer.writerow([*place, *numbers, per_seed, per_task, *published, result.agreement, data, seconds])
     return text.getvalue()
 
 
