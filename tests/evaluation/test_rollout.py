@@ -103,3 +103,10 @@ def test_environments_that_take_much_memory_are_played_few_at_a_time():
     assert slot_class("pointmaze-medium-navigate-v0").at_once > 250
     for name in ("cube-single-play-v0", "scene-noisy-v0", "puzzle-4x4-play-oraclerep-v0"):
         assert 160e6 * slot_class(name).at_once < 4e9
+
+
+def test_an_arms_episode_repeats_goal_and_all():
+    arm = slot_class("cube-single-play-v0")("cube-single-play-v0")
+    first, other, again = (arm.reset(Start(2, seed)) for seed in (7, 8, 7))
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not np.array_equal(first[1], other[1])

@@ -65,6 +65,13 @@ class Arm(Slot):
     at_once = 16
     """Each takes up to 160 MB."""
 
+    def __init__(self, dataset_name: str) -> None:
+        super().__init__(dataset_name)
+        # These environments make a new action space whenever they are asked for it, and its draws, which shape the goal,
+        # then follow no seed: they get one for good.
+        bare = self.env.unwrapped
+        bare.__class__ = type(bare.__class__.__name__, (bare.__class__,), {"action_space": bare.action_space})
+
 
 def slot_class(dataset_name: str) -> "type[Slot] | type[Kitchen]":
     """What plays a task; complains if that is not installed."""
