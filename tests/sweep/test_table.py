@@ -7,6 +7,7 @@ import json
 import pytest
 from made_runs import TASK, made_run, variant
 
+from mvl.cli import main
 from mvl.sweep.plan import Plan, paper_cells, sweep_cells
 from mvl.sweep.table import as_csv, latex, markdown, results, text, write
 from mvl.sweep.tune import described, ranking, write_choice
@@ -74,3 +75,14 @@ def test_the_best_setting_is_written_down(tmp_path):
     assert json.loads((tmp_path / "choice.json").read_text())["changes"] == {"regularizer.weight": "3.0"}
     by_loss = ranking(results(plan), "validation")
     assert [round(entry.score.mean, 2) for entry in by_loss] == [1.25, 1.85]  # the lower loss first
+
+
+def test_a_page_about_the_runs(filled, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    words = ["reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "DUAL", "--store", str(tmp_path), "--dry-run"]
+    assert main([*words, "--seeds", "1", "--report", str(page)]) == 0
+    assert "dual" in page.read_text()
+    assert main([*words, "--seeds", "1", "--report", str(page)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main([*words[:3], "pointmaze-large", *words[4:], "--report", str(tmp_path / "none.html")]) == 2
+    assert "no run is finished yet" in capsys.readouterr().err

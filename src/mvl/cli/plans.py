@@ -25,6 +25,7 @@ def add_options(parser: Parser, seeds: int) -> None:
     where.add_argument("--data", type=Path, help="folder of the datasets; what is missing is made or fetched")
     where.add_argument("--episodes", type=int, help="make datasets with fewer training episodes than the published ones")
     where.add_argument("--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV and LaTeX")
+    where.add_argument("--report", type=Path, metavar="FILE.html", help="also write a page about every run behind the table")
     how = parser.add_argument_group("how")
     how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands, and stop")
     how.add_argument("--engine", choices=("local", "ray", "slurm"), default="local", help="what does the runs")
@@ -53,15 +54,29 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
     """Run it, show the table, write it where it was asked for; a failure of some runs is told last."""
     from mvl.sweep import go, table
 
+    if options.report and options.report.exists():
+        raise UsageError(f"{options.report} exists already; choose another file for --report.")
     failed = go.carry_out(plan, go.Options(_engine(options), options.at_once, options.episodes, options.dry_run))
     found = table.results(plan)
     print(f"\n{table.text(plan, found)}")
     if options.to:
         print("\n".join(f"wrote {path}" for path in table.write(plan, found, options.to)))
+    if options.report:
+        _report(sorted({seed.run for result in found for seed in result.seeds}), options.report)
     if failed:
         shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
         raise MvlError(f"{len(failed)} runs failed; the same command tries them again:\n{shown}")
     return found
+
+
+def _report(runs: list[Path], to: Path) -> None:
+    """Films take longest and a table has many runs: they are left to `mvl report`."""
+    if not runs:
+        raise UsageError("no run is finished yet, so there is nothing to report on.")
+
+    from mvl.cli.report import run
+
+    run([*map(str, runs), "--to", str(to), "--no-videos"])
 
 
 def _engine(options: Namespace) -> "Engine | None":
