@@ -47,7 +47,7 @@ def test_three_ways_to_the_same_distance_agree():
     true = true_distance()[FREE]
     for found in (geodesic(ARENA, GOAL)[FREE], marched_distance()[FREE]):
         assert np.abs(found - true).max() < 2 * ARENA.spacing
-        assert np.sqrt(np.square(found - true).mean() / np.square(true).mean()) < 0.015
+        assert np.sqrt(np.square(found - true).mean() / np.square(true).mean()) < 0.02
 
 
 def test_what_networks_see_is_free():

@@ -92,7 +92,7 @@ def geodesic(maze: Maze, goal: np.ndarray) -> np.ndarray:
     """Length of the shortest way to a goal from every grid point, for a point without size; infinite where there is none.
 
     Dijkstra over edges in all 80 directions that lead at most REACH grid points along an axis and cross no wall: a way is
-    too long by at most half a percent in the open, and by up to half a grid spacing at each corner it turns.
+    too long by at most half a percent in the open, and by up to a grid spacing at each corner it turns.
     That is as good as fast marching on this grid, and needs no package beyond SciPy.
     """
     _, _, free = maze.grid()
