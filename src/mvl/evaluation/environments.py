@@ -8,11 +8,15 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, Pipe
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mvl.data.generate.run import scratch_folder
 from mvl.errors import MvlError
 from mvl.evaluation.film import AT_ONCE, Film, Filmed
 
@@ -71,6 +75,18 @@ class Arm(Slot):
         # then follow no seed: they get one for good.
         bare = self.env.unwrapped
         bare.__class__ = type(bare.__class__.__name__, (bare.__class__,), {"action_space": bare.action_space})
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """For environments in this process: no warnings of the packages, no model files left behind."""
+    with scratch_folder() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before, tempfile.tempdir = tempfile.tempdir, scratch
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
 
 
 def slot_class(dataset_name: str) -> "type[Slot] | type[Kitchen]":

@@ -1,19 +1,14 @@
 """Mazes as plain numbers: where walls stand, what the five tasks ask, and how far it truly is to a goal."""
 
 import math
-import tempfile
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from mvl.data.generate.run import scratch_folder
 from mvl.data.names import TaskName
-from mvl.evaluation.environments import Slot, Start
+from mvl.evaluation.environments import Slot, Start, quietly
 
 MAZES = ("pointmaze", "antmaze", "humanoidmaze", "antsoccer")
 CELLS = 12
@@ -58,23 +53,11 @@ class Maze(NamedTuple):
         return np.hypot(x[None, :] - place[0], y[:, None] - place[1])
 
 
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Environments write model files beside all others and warn about displays and number types."""
-    with scratch_folder() as scratch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        before, tempfile.tempdir = tempfile.tempdir, scratch
-        try:
-            yield
-        finally:
-            tempfile.tempdir = before
-
-
 def maze_of(task: str) -> Maze | None:
     """The maze of a task, or nothing when it has none."""
     if TaskName.parse(task).family not in MAZES:
         return None
-    with _quietly():
+    with quietly():
         env = Slot(task).env.unwrapped
     x, y = env.ij_to_xy((0, 0))
     return Maze(np.asarray(env.maze_map), float(env._maze_unit), (float(x), float(y)), float(env._goal_tol))
@@ -82,7 +65,7 @@ def maze_of(task: str) -> Maze | None:
 
 def asked(task: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """First observations (5, d) and goals (5, k) of the five tasks; the seed is that of the noise on where they lie."""
-    with _quietly():
+    with quietly():
         slot = Slot(task)
         pairs = [slot.reset(Start(number + 1, seed)) for number in range(slot.tasks)]
     return np.array([start for start, _ in pairs], np.float32), np.array([goal for _, goal in pairs], np.float32)

@@ -1,9 +1,6 @@
 """What a run's policy does in its environment, kept to be shown."""
 
-import tempfile
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from mvl.data.generate.run import scratch_folder
 from mvl.data.names import IMAGES, TaskName
 from mvl.deploy.viewer.episodes import Episode, play_recorded, simulator
 from mvl.errors import UsageError
-from mvl.evaluation.environments import slot_class
+from mvl.evaluation.environments import quietly, slot_class
 from mvl.evaluation.rollout import Act, starts
 from mvl.registry import name_of
 from mvl.report.fields import values_on_grid
@@ -60,7 +56,7 @@ def record(run: Path, episodes: int, seed: int, report: Report = lambda done, to
     description, learner, state = restore(run)
     params = jax.tree.map(lambda leaf: leaf[:1], state.params)
     act = as_act(batched_act(learner, 1, description.schedule.eval_temperature), params)
-    with _quiet():
+    with quietly():
         slot = slot_class(description.task)(description.task)
         played = _play_all(slot, act, episodes, (seed, int(state.step[0]), 1), report)
     maze = maze_of(description.task)
@@ -88,15 +84,3 @@ def _play_all(slot: Any, act: Act, episodes: int, seed: tuple[int, ...], report:
     if played[-1].length < longest:
         report(len(plan) * longest, len(plan) * longest)
     return [played[first : first + episodes] for first in range(0, len(played), episodes)]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No warnings of the packages, about displays and number types, and no model files left behind."""
-    with scratch_folder() as scratch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        before, tempfile.tempdir = tempfile.tempdir, scratch
-        try:
-            yield
-        finally:
-            tempfile.tempdir = before
