@@ -130,6 +130,7 @@ def test_the_slider_moves_the_arm(browser_page, recorded):
 def test_the_command_serves_this_machine_alone_and_ends_at_ctrl_c(tmp_path):
     run = untrained_by_name(tmp_path / "run", MAZE)
     code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"  # tests in the background inherit deafness
         "import sys; from mvl.cli import main; from mvl.deploy.viewer import recording;"
         "recording.starts = lambda *_: [recording_start]; from mvl.evaluation.environments import Start;"
         "recording_start = Start(1, 0); sys.exit(main(['view', sys.argv[1], '--port', '0']))"
@@ -138,7 +139,10 @@ def test_the_command_serves_this_machine_alone_and_ends_at_ctrl_c(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as viewer:
         line = viewer.stdout.readline()
         viewer.send_signal(signal.SIGINT)
-        out, err = viewer.communicate(timeout=PATIENCE)
+        try:
+            out, err = viewer.communicate(timeout=PATIENCE)
+        finally:
+            viewer.kill()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+ \(Ctrl-C ends it\)\n", line), err
     assert out == ""
     assert "Traceback" not in err
