@@ -81,11 +81,9 @@ def _report(runs: list[Path], to: Path) -> None:
 
 def _engine(options: Namespace) -> "Engine | None":
     """What does the runs, if not processes of this machine."""
-    remote = {"ray": ("address",), "slurm": ("slurm",)}
-    for engine, names in remote.items():
-        for name in names:
-            if getattr(options, name) and options.engine != engine:
-                raise UsageError(f"--{name} is for --engine {engine}.")
+    for name, engine in (("address", "ray"), ("slurm", "slurm")):
+        if getattr(options, name) and options.engine != engine:
+            raise UsageError(f"--{name} is for --engine {engine}.")
     if options.engine == "local":
         if options.gpus_per_run:
             raise UsageError("--gpus-per-run is for --engine ray or slurm; here every run has a device to itself.")

@@ -44,9 +44,9 @@ def choose(recipe: str, preset: str, task: TaskName | None, wanted: Mapping[str,
     """
     kind = defaults(recipe, preset, task)
     base = kind()
-    applied = {name: text for key, text in wanted.items() if (name := _name(base, key)) is not None}
+    applied = {name: value for key, value in wanted.items() if (name := _name(base, key)) is not None}
     made = _parsed(kind, applied) if applied else base
-    changes = tuple((name, _text(_at(made, name))) for name in sorted(applied) if _at(made, name) != _at(base, name))
+    changes = tuple((name, text(_at(made, name))) for name in sorted(applied) if _at(made, name) != _at(base, name))
     return Chosen(_recipe(made), made.schedule, changes)
 
 
@@ -58,13 +58,13 @@ def has(recipe: str, preset: str, task: TaskName | None, key: str) -> bool:
 def flags(base: Any, changes: Mapping[str, str]) -> list[str]:
     """The changes as arguments of `mvl train`."""
     words: list[str] = []
-    for name, text in changes.items():
+    for name, value in changes.items():
         flag, dashed = name.rpartition(".")[0], name.replace("_", "-")
         if isinstance(_at(base, name), bool):
             last = dashed.rpartition(".")[2]
-            words.append(f"--{dashed}" if text.lower() in ("true", "1", "yes") else f"--{flag}{'.' if flag else ''}no-{last}")
+            words.append(f"--{dashed}" if value.lower() in ("true", "1", "yes") else f"--{flag}{'.' if flag else ''}no-{last}")
         else:
-            words += [f"--{dashed}", *text.split()]
+            words += [f"--{dashed}", *value.split()]
     return words
 
 
@@ -80,7 +80,7 @@ def _parsed(kind: type, changes: dict[str, str]) -> Any:
         with redirect_stderr(StringIO()):  # it draws a box, and our errors are one sentence
             return tyro.cli(kind, args=flags(kind(), changes))
     except SystemExit:
-        shown = ", ".join(f"{name}={text}" for name, text in changes.items())
+        shown = ", ".join(f"{name}={value}" for name, value in changes.items())
         raise UsageError(f"a value in {shown} is not of the setting's kind; see: mvl train TASK --help") from None
 
 
@@ -116,5 +116,6 @@ def _recipe(settings: Any) -> Recipe:
     return Recipe(**{axis: getattr(settings, axis) for axis in registry.AXES}, learning=learning)
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """As `mvl train` takes it."""
     return " ".join(map(str, value)) if isinstance(value, tuple) and not hasattr(value, "_fields") else str(value)

@@ -1,7 +1,7 @@
 """How a run can be made again: its recipe's name, and the command."""
 
 import shlex
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from mvl.data.names import TaskName
 from mvl.recipes.families import RECIPES, Names
 from mvl.recipes.presets import PRESETS, named_recipe
 from mvl.recipes.recipe import Recipe
+from mvl.recipes.settings import defaults, flags, plain, text
 from mvl.runs.folder import Description
 
 
@@ -30,14 +31,14 @@ def command(description: Description) -> str | None:
     if name is None:
         swapped = {axis: registry.name_of(axis, getattr(description.recipe, axis)) for axis in registry.AXES}
         words += [word for axis, part in swapped.items() for word in (f"--{axis}", part)]
-    preset, flags = min(
+    preset, changes = min(
         ((preset, _flags(description, name or "gcivl", preset, swapped)) for preset in PRESETS), key=lambda pair: len(pair[1])
     )
     words += ["--preset", preset, "--seeds", str(len(description.seeds))]
     words += ["--first-seed", str(description.seeds[0])] if description.seeds[0] else []
     held_out = description.data["held_out"]
     words += ["--held-out", str(held_out)] if held_out is not None else []
-    return shlex.join([*words, *flags])
+    return shlex.join([*words, *changes])
 
 
 def _flags(description: Description, name: str, preset: str, swapped: dict[str, str]) -> list[str]:
@@ -46,13 +47,13 @@ def _flags(description: Description, name: str, preset: str, swapped: dict[str, 
     recipe, schedule = named_recipe(name, preset, task, swapped)
     asked = _settings(description.recipe) | flat(asdict(description.schedule))
     usual = _settings(recipe) | flat(asdict(schedule))
-    return [word for key, value in asked.items() if value != usual.get(key) for word in _words(key, value)]
+    changes = {key: text(value) for key, value in asked.items() if value != usual.get(key)}
+    return flags(defaults(name, preset, task, swapped)(), changes)
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
     parts = {axis: asdict(getattr(recipe, axis)) for axis in registry.AXES}
-    learning = replace(recipe.learning, value_goals=recipe.value_goals)  # written out, as the command writes them
-    return flat({**parts, **asdict(learning)})
+    return flat({**parts, **asdict(plain(recipe).learning)})
 
 
 def flat(settings: dict[str, Any], before: str = "") -> dict[str, Any]:
@@ -62,11 +63,3 @@ def flat(settings: dict[str, Any], before: str = "") -> dict[str, Any]:
         value = value._asdict() if hasattr(value, "_asdict") else value
         found |= flat(value, f"{before}{key}.") if isinstance(value, dict) else {f"{before}{key}": value}
     return found
-
-
-def _words(key: str, value: Any) -> list[str]:
-    head, _, last = key.replace("_", "-").rpartition(".")
-    dotted = f"{head}." if head else ""
-    if isinstance(value, bool):
-        return [f"--{dotted}{last}" if value else f"--{dotted}no-{last}"]
-    return [f"--{dotted}{last}", *map(str, value if isinstance(value, (tuple, list)) else [value])]

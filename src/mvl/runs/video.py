@@ -16,8 +16,9 @@ from mvl.evaluation import kitchen
 from mvl.evaluation.environments import Environments, slot_class
 from mvl.evaluation.film import Film, check_installed
 from mvl.evaluation.rollout import Act, Played, play, starts
+from mvl.learn.spread import cores
 from mvl.runs.devices import renderer
-from mvl.runs.evaluation import as_act, batched_act, cores, restore
+from mvl.runs.evaluation import as_act, batched_act, restore
 
 SMALLEST, LARGEST = 64, 2048
 
