@@ -96,7 +96,9 @@ def test_files_are_unpacked_once_and_anew_when_they_change(tmp_path):
     assert np.array_equal(train.observations, second.split(0.4)[0].observations)  # what was let go comes back
 
 
-def test_rows_are_read_from_files_through_any_view(tmp_path):
+@pytest.mark.parametrize("chunk", [1, 100, mapping.CHUNK])
+def test_rows_are_read_from_files_through_any_view(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(mapping, "CHUNK", chunk)
     data = npz.load(write_npz(tmp_path / "d.npz", walk()), mapped=True)
     for array in (data.observations, data.observations[21:], data.split(0.5)[1].actions):
         rows = np.random.default_rng(0).integers(len(array), size=(3, 11))
@@ -110,7 +112,7 @@ def test_what_is_asked_for_twice_is_read_once(monkeypatch, key):
     mapped = Mapped.of(walk())
     drawn = sample(key, mapped.rows, 8, (Stream(), Stream(0.0, 1.0, 0.0)), Wants(), 0.9)
     mapped.look_up(drawn)
-    assert len(asked) == 5  # states, next states, two kinds of goals; actions
+    assert sorted(rows.shape for rows in asked) == [(1, 8), (4, 8)]  # actions; states, next states, two kinds of goals
 
 
 def test_doubles_are_kept_as_floats_and_checked_piece_by_piece(tmp_path, monkeypatch):

@@ -9,7 +9,8 @@ from made_runs import TASK, made_run, variant
 
 from mvl.cli import main
 from mvl.sweep.plan import Plan, paper_cells, sweep_cells
-from mvl.sweep.table import as_csv, latex, markdown, results, text, write
+from mvl.sweep.results import results
+from mvl.sweep.table import as_csv, latex, markdown, text, write
 from mvl.sweep.tune import described, ranking, write_choice
 
 
@@ -37,6 +38,8 @@ def test_all_forms_tell_the_same(filled, tmp_path):
     assert "| pointmaze-medium | ORIG | 78 [72, 83] | 78 ± 8 | = | 3 | 30000 |" in markdown(filled, found)
     assert "| pointmaze-medium | VIP | not run | 0 ± 1 |  | 0 |  |" in markdown(filled, found)
     assert "6 finished runs" in markdown(filled, found)
+    assert "| VIB | 11 [10, 12] | 0.10 [0.10, 0.10] against ORIG |" in markdown(filled, found)
+    assert "VIB   11 [10, 12]         0.10 [0.10, 0.10] against ORIG" in text(filled, found)
     rows = list(csv.DictReader(io.StringIO(as_csv(filled, found))))
     assert rows[0]["per_seed"] == "76.00 80.00 77.00"
     assert rows[0]["per_task"] == "77.67 77.67 77.67 77.67 100.00"

@@ -1,7 +1,6 @@
 """`mvl bench`: how fast this is here, against the machine's own matrix products and against bars."""
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -35,9 +34,10 @@ def _measured(only: str | None) -> dict[str, object]:
     from mvl.bench.bars import all_bars
     from mvl.bench.growth import growth, recipes
     from mvl.bench.machine import million_rows
+    from mvl.learn.spread import core_numbers
     from mvl.runs.folder import versions
 
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    cores = core_numbers()
     say = lambda line: print(line, flush=True)
     figures: dict[str, object] = {"versions": versions(), "cores": len(cores), "bars": [], "growth": {}, "recipes": {}}
     if only in (None, "bars"):

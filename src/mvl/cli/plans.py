@@ -11,7 +11,7 @@ from mvl.errors import MvlError, UsageError
 if TYPE_CHECKING:
     from mvl.sweep.engines import Engine
     from mvl.sweep.plan import Cell, Plan
-    from mvl.sweep.table import Result
+    from mvl.sweep.results import Result
 
 STORE = Path("runs/store")
 
@@ -53,11 +53,12 @@ def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) ->
 def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
     """Run it, show the table, write it where it was asked for; a failure of some runs is told last."""
     from mvl.sweep import go, table
+    from mvl.sweep.results import results
 
     if options.report and options.report.exists():
         raise UsageError(f"{options.report} exists already; choose another file for --report.")
     failed = go.carry_out(plan, go.Options(_engine(options), options.at_once, options.episodes, options.dry_run))
-    found = table.results(plan)
+    found = results(plan)
     print(f"\n{table.text(plan, found)}")
     if options.to:
         print("\n".join(f"wrote {path}" for path in table.write(plan, found, options.to)))

@@ -6,7 +6,7 @@ and `look_up` puts the rows themselves in their place, from arrays in memory or 
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -91,17 +91,19 @@ class Mapped(NamedTuple):
         return cls(rows, tables)
 
     def look_up(self, drawn: Batch) -> Batch:
-        """The batch with rows in place of their numbers; what is asked for twice (a state that is its own goal) is read once."""
-        found: list[tuple[str, np.ndarray, np.ndarray]] = []
+        """The batch with rows in place of their numbers: one look at every table, each wish in it once.
 
-        def fill(leaf: Any) -> Any:
-            if not isinstance(leaf, Asked):
-                return leaf
-            rows = np.asarray(leaf.rows)
-            for table, known, taken in found:
-                if table == leaf.table and np.array_equal(known, rows):
-                    return taken
-            found.append((leaf.table, rows, take(self.tables[leaf.table], rows)))
-            return found[-1][2]
+        A state that is its own goal is wished for twice, under the same numbers.
+        """
+        is_asked = lambda leaf: isinstance(leaf, Asked)
+        wishes: dict[str, dict[bytes, np.ndarray]] = {}
+        for asked in filter(is_asked, jax.tree.leaves(drawn, is_leaf=is_asked)):
+            numbers = np.asarray(asked.rows)
+            wishes.setdefault(asked.table, {})[numbers.tobytes()] = numbers
+        found = {table: self._rows(table, wanted) for table, wanted in wishes.items()}
+        fill = lambda leaf: found[leaf.table][np.asarray(leaf.rows).tobytes()] if is_asked(leaf) else leaf
+        return jax.tree.map(fill, drawn, is_leaf=is_asked)
 
-        return jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, Asked))
+    def _rows(self, table: str, wishes: dict[bytes, np.ndarray]) -> dict[bytes, np.ndarray]:
+        taken = take(self.tables[table], np.stack(list(wishes.values())))
+        return dict(zip(wishes, taken, strict=True))

@@ -1,8 +1,8 @@
 """Arrays that lie in files: read where they are needed, never whole in memory."""
 
 import mmap
-import os
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,42 +10,51 @@ CHUNK = 2**25
 """Bytes looked at together."""
 
 
-def file_of(array: np.ndarray) -> np.memmap | None:
+def file_of(array: np.ndarray) -> mmap.mmap | None:
     """The mapped file an array looks into, if it does."""
     looked_into: object = array
-    while isinstance(looked_into, np.ndarray) and not isinstance(looked_into, np.memmap):
+    while isinstance(looked_into, np.ndarray):
         looked_into = looked_into.base
-    return looked_into if isinstance(looked_into, np.memmap) else None
+    return looked_into if isinstance(looked_into, mmap.mmap) else None
+
+
+def let_go(file: mmap.mmap | None) -> None:
+    """What was read of the file need not stay in memory; it comes back when it is looked at again."""
+    if file is not None and hasattr(mmap, "MADV_DONTNEED"):
+        file.madvise(mmap.MADV_DONTNEED)
+
+
+def rows_of_chunk(array: np.ndarray) -> int:
+    return max(1, CHUNK // max(1, array[:1].nbytes))
 
 
 def chunks(array: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """The array piece by piece, each with its first row; what was read of a file is let go again."""
-    rows = max(1, CHUNK // max(1, array[:1].nbytes))
-    file = file_of(array)
+    rows, file = rows_of_chunk(array), file_of(array)
     for first in range(0, len(array), rows):
         yield first, array[first : first + rows]
-        if file is not None and isinstance(file.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            file.base.madvise(mmap.MADV_DONTNEED)
+        let_go(file)
 
 
 def take(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The rows, (..., d), from here and there.
 
-    Of a file they are read, not looked up in the mapping: each look would keep up to two megabytes around it in memory.
+    Of a file they are taken in the order in which they lie there, so that a page that comes in serves all its rows, and
+    piece by piece, so that little of the file is in memory at a time.
     """
     file = file_of(array)
-    if file is None or not hasattr(os, "pread"):
+    if file is None:
         return array[rows]
-    width = array[:1].nbytes
-    start = file.offset + _address(array) - _address(file)
-    with open(str(file.filename), "rb") as opened:
-        number = opened.fileno()
-        parts = [os.pread(number, width, start + width * row) for row in rows.reshape(-1).tolist()]
-    return np.frombuffer(b"".join(parts), array.dtype).reshape(*rows.shape, *array.shape[1:])
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
+    asked = rows.reshape(-1)
+    order, step = np.argsort(asked), rows_of_chunk(array)
+    cuts = np.searchsorted(asked, np.arange(0, len(array) + step, step), sorter=order)
+    taken = np.empty((len(asked), *array.shape[1:]), array.dtype)
+    for first, last in pairwise(cuts):
+        if first < last:
+            here = order[first:last]
+            taken[here] = array[asked[here]]
+            let_go(file)
+    return taken.reshape(*rows.shape, *array.shape[1:])
 
 
 def fits(needed: int, room: int | None) -> bool:

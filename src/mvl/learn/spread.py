@@ -11,9 +11,14 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 
-def cores() -> int:
+def core_numbers() -> list[int]:
     """That this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(core_numbers())
 
 
 def share_cores(seeds: int) -> None:

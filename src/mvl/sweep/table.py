@@ -1,94 +1,25 @@
-"""The result of a plan: mean and interval per cell, the paper's cell beside it, and whether the two agree."""
+"""The results of a plan as a table: for the terminal, Markdown, CSV and LaTeX."""
 
 import csv
 import io
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from mvl.data.files import atomic
-from mvl.data.names import TaskName
-from mvl.report.statistics import Estimate, estimate
+from mvl.sweep.across import MEANING, across
 from mvl.sweep.display import duration
-from mvl.sweep.plan import Cell, Plan
-from mvl.sweep.store import Seed, held, spent
+from mvl.sweep.plan import Plan
+from mvl.sweep.results import Result
+from mvl.sweep.store import spent
 
 AGREEMENT = (
     "Success in percent, mean over seeds with a 95 % interval (Student's), each seed the mean of its last three evaluations. "
     "Agreement: = where the interval and the paper's mean ± std overlap, > where ours lies above, < below, "
     "? where one seed cannot say."
 )
-
-
-@dataclass(frozen=True)
-class Result:
-    """A cell and what was found for it."""
-
-    cell: Cell
-    seeds: tuple[Seed, ...]
-
-    @property
-    def values(self) -> list[float]:
-        """Percent, by seed."""
-        return [100 * _success(self.cell, seed) for seed in self.seeds]
-
-    @property
-    def estimate(self) -> Estimate | None:
-        return estimate(self.values, (0.0, 100.0)) if self.seeds else None
-
-    @property
-    def agreement(self) -> str:
-        """= > < ? as in AGREEMENT; nothing where there is nothing to compare."""
-        found, paper = self.estimate, self.cell.paper
-        if found is None or paper is None:
-            return ""
-        if len(self.seeds) == 1:
-            return "?"
-        if found.low > paper.mean + paper.std:
-            return ">"
-        return "<" if found.high < paper.mean - paper.std else "="
-
-    @property
-    def ours(self) -> str:
-        found = self.estimate
-        if found is None:
-            return f"not available: {self.cell.why_not}" if self.cell.why_not else "not run"
-        if len(self.seeds) == 1:
-            return f"{found.mean:.0f}"
-        return f"{found.mean:.0f} [{found.low:.0f}, {found.high:.0f}]"
-
-    def theirs(self, table: str) -> str:
-        paper = self.cell.paper
-        if paper is None:
-            return ""
-        return str(paper) if paper.table == table else f"{paper} ({paper.table})"
-
-    @property
-    def steps(self) -> int | None:
-        return self.cell.variant.schedule.steps if self.cell.variant else None
-
-
-def results(plan: Plan) -> list[Result]:
-    """What the store holds for every cell, of the seeds that were asked for."""
-    there = {variant: held(variant, plan.store, plan.data).finished for variant in plan.variants}
-    return [
-        Result(cell, tuple(there[cell.variant][seed] for seed in plan.seeds if seed in there[cell.variant]))
-        if cell.variant
-        else Result(cell, ())
-        for cell in plan.cells
-    ]
-
-
-def _success(cell: Cell, seed: Seed) -> float:
-    """Of the whole, or of one of its tasks (`task2`) or subtasks (`light_switch`)."""
-    if cell.part == "overall":
-        return seed.overall
-    assert cell.variant is not None
-    names = TaskName.parse(cell.variant.task).subtasks
-    index = names.index(cell.part.replace("_", " ")) if names else int(cell.part.removeprefix("task")) - 1
-    return seed.tasks[index]
 
 
 def compute(found: list[Result]) -> str:
@@ -108,9 +39,15 @@ def text(plan: Plan, found: list[Result]) -> str:
         shown = "" if row == before else row
         lines.append((shown, cell.column, result.ours, result.theirs(plan.name), result.agreement, *numbers))
         before = row
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    body = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([f"{plan.name}: {plan.title}", *body, "", textwrap.fill(AGREEMENT, 100), f"{compute(found)}."])
+    whole = [("", "interquartile mean", ""), *((line.column, *line.words) for line in across(found))]
+    also = [*_aligned(whole), "", textwrap.fill(MEANING, 100), ""] if len(whole) > 1 else []
+    meaning = [textwrap.fill(AGREEMENT, 100), ""]
+    return "\n".join([f"{plan.name}: {plan.title}", *_aligned(lines), "", *meaning, *also, f"{compute(found)}."])
+
+
+def _aligned(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def markdown(plan: Plan, found: list[Result]) -> str:
@@ -124,7 +61,13 @@ def markdown(plan: Plan, found: list[Result]) -> str:
         mark = result.agreement.replace("<", "\\<").replace(">", "\\>")
         numbers = f"{len(result.seeds)} | {result.steps if result.seeds else ''}"
         lines.append(f"| {row} | {cell.column} | {result.ours} | {result.theirs(plan.name)} | {mark} | {numbers} |")
-    return head + "\n".join(lines) + f"\n\n{compute(found)}.\n"
+    whole = [f"| {line.column} | {' | '.join(line.words)} |" for line in across(found)]
+    also = (
+        "\n".join(["", "", MEANING, "", "| column | interquartile mean | probability |", "|---|---|---|", *whole])
+        if whole
+        else ""
+    )
+    return head + "\n".join(lines) + also + f"\n\n{compute(found)}.\n"
 
 
 def as_csv(plan: Plan, found: list[Result]) -> str:

@@ -10,8 +10,8 @@ from mvl.data.files import atomic
 from mvl.errors import MvlError
 from mvl.report.statistics import Estimate, estimate
 from mvl.sweep.plan import Plan
+from mvl.sweep.results import Result
 from mvl.sweep.store import Seed
-from mvl.sweep.table import Result
 
 MEASURES = {
     "success": "success in percent, the higher the better",

@@ -1,11 +1,11 @@
 """Runs on this machine: a process for each, one per core or device at a time."""
 
-import os
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mvl.learn.spread import core_numbers
 from mvl.sweep.child import begin, finished, stop
 from mvl.sweep.engines import Report, verdict
 from mvl.sweep.job import Job
@@ -25,7 +25,7 @@ def slots(backend: str, devices: int, at_once: int | None) -> list[Slot]:
     """One per core of a CPU, else one per device, which more at once would share."""
     if backend != "cpu":
         return [Slot(device=index % devices) for index in range(at_once or devices)]
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    cores = core_numbers()
     return [Slot(core=str(cores[index % len(cores)])) for index in range(at_once or len(cores))]
 
 
