@@ -17,8 +17,9 @@ from mvl.data.mapped import Mapped
 from mvl.data.sources import npz
 from mvl.data.sources.unpacked import unpack
 from mvl.errors import DataError
+from mvl.learn import reading
 from mvl.learn.learner import Learner
-from mvl.learn.loop import ahead, drawn_batches
+from mvl.learn.reading import ahead, batches_read
 from mvl.types import Shapes, Stream, Wants
 
 EVERYTHING = Wants(goals=Stream(0.1, 0.4, 0.5), windows=True, midpoints=True, waypoint_steps=3)
@@ -55,13 +56,17 @@ def test_a_looked_up_batch_is_the_drawn_one(data, key):
         assert np.array_equal(one, other)
 
 
-def test_batches_made_ahead_are_those_of_the_steps():
+@pytest.mark.parametrize("together", [1, 10_000, reading.TOGETHER])
+def test_batches_read_are_those_of_the_steps(monkeypatch, together):
+    monkeypatch.setattr(reading, "TOGETHER", together)
     data = walk()
     learner = Learner(small_recipe().fit(data.statistics), Shapes(2, 2, 2))
-    made = drawn_batches(learner, Mapped.of(data), 3)(np.array([4, 7], np.uint32), 10)
-    alone = learner.sample(on_device(data), learner.keys(np.uint32(7), np.int32(12))[0])
-    for many, one in zip(jax.tree.leaves(made), jax.tree.leaves(alone), strict=True):
-        assert np.array_equal(many[1, 2], one)
+    made = list(batches_read(learner, Mapped.of(data), np.array([4, 7], np.uint32), range(10, 22, 3)))
+    assert len(made) == 4
+    for call, step in ((0, 12), (3, 21)):
+        alone = learner.sample(on_device(data), learner.keys(np.uint32(7), np.int32(step))[0])
+        for many, one in zip(jax.tree.leaves(made[call]), jax.tree.leaves(alone), strict=True):
+            assert np.array_equal(many[1, 2], one)
 
 
 def test_ahead_keeps_order_runs_ahead_and_passes_errors_on():

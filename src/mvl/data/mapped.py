@@ -4,9 +4,10 @@ The goal streams do not know the difference. They index tables; here a table ans
 and `look_up` puts the rows themselves in their place, from arrays in memory or in mapped files.
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,8 @@ from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows
 from mvl.data.mapping import take
 from mvl.types import Batch
+
+Drawn = TypeVar("Drawn", Batch, list[Batch])
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["rows"], meta_fields=["table"])
@@ -90,20 +93,28 @@ class Mapped(NamedTuple):
         tables |= {} if dataset.oracle is None else {"oracle": dataset.oracle}
         return cls(rows, tables)
 
-    def look_up(self, drawn: Batch) -> Batch:
-        """The batch with rows in place of their numbers: one look at every table, each wish in it once.
+    def look_up(self, drawn: Drawn) -> Drawn:
+        """Rows in place of their numbers, in a batch or several: one look at every table, each wish in it once.
 
         A state that is its own goal is wished for twice, under the same numbers.
         """
-        is_asked = lambda leaf: isinstance(leaf, Asked)
         wishes: dict[str, dict[bytes, np.ndarray]] = {}
-        for asked in filter(is_asked, jax.tree.leaves(drawn, is_leaf=is_asked)):
+        for asked in _asked(drawn):
             numbers = np.asarray(asked.rows)
             wishes.setdefault(asked.table, {})[numbers.tobytes()] = numbers
         found = {table: self._rows(table, wanted) for table, wanted in wishes.items()}
-        fill = lambda leaf: found[leaf.table][np.asarray(leaf.rows).tobytes()] if is_asked(leaf) else leaf
-        return jax.tree.map(fill, drawn, is_leaf=is_asked)
+        fill = lambda leaf: found[leaf.table][np.asarray(leaf.rows).tobytes()] if isinstance(leaf, Asked) else leaf
+        return jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, Asked))
 
     def _rows(self, table: str, wishes: dict[bytes, np.ndarray]) -> dict[bytes, np.ndarray]:
         taken = take(self.tables[table], np.stack(list(wishes.values())))
         return dict(zip(wishes, taken, strict=True))
+
+    def bytes_of(self, drawn: Drawn) -> int:
+        """What looking it up takes, at most."""
+        return sum(math.prod(asked.rows.shape) * self.tables[asked.table][:1].nbytes for asked in _asked(drawn))
+
+
+def _asked(drawn: Drawn) -> list[Asked]:
+    leaves = jax.tree.leaves(drawn, is_leaf=lambda leaf: isinstance(leaf, Asked))
+    return [leaf for leaf in leaves if isinstance(leaf, Asked)]

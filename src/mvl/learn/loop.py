@@ -1,9 +1,6 @@
 """Training as a stream of dispatches: many steps per call, several seeds in one call."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -15,9 +12,9 @@ from mvl.data.goals import Rows
 from mvl.data.mapped import Mapped
 from mvl.errors import MvlError
 from mvl.learn.learner import Learner, State
+from mvl.learn.reading import batches_read
 from mvl.learn.split import Split
 from mvl.learn.spread import Spread
-from mvl.types import Batch
 
 Columns = dict[str, np.ndarray]
 """Metrics of a dispatch, (seeds, steps) each."""
@@ -63,7 +60,7 @@ def dispatches(
     spread = None if split else Spread.over(seeds)
     if isinstance(data, Mapped):
         function, shared = over_seeds(learner.updates, seeds), 0
-        feed: Iterator[Any] = ahead(partial(drawn_batches(learner, data, per_call, split), np.asarray(state.seed)), calls)
+        feed: Iterator[Any] = batches_read(learner, data, np.asarray(state.seed), calls, split)
     else:
         function, shared = over_seeds(lambda s, d: learner.steps(s, d, per_call, split), seeds, shared=1), 1
         feed = repeat(spread.whole(data) if spread else data, len(calls))
@@ -79,29 +76,6 @@ def dispatches(
         columns = {name: np.asarray(column) for name, column in metrics.items()}
         check_finite(columns, step)
         yield placed.own_copy(state) if placed else state, columns
-
-
-def drawn_batches(learner: Learner, data: Mapped, count: int, split: Split | None = None) -> Callable[[np.ndarray, int], Batch]:
-    """(seeds, step) -> the batches of the next `count` steps, (seeds, count, batch, ...) each: the ones `learner.steps` draws."""
-
-    many = jax.jit(jax.vmap(partial(learner.draw, data.rows), in_axes=(0, None)))
-
-    def batches(seeds: np.ndarray, step: int) -> Batch:
-        drawn = many(seeds, np.arange(step, step + count, dtype=np.int32))
-        return split.joined(data.look_up(split.own_part(drawn))) if split else jax.device_put(data.look_up(drawn))
-
-    return batches
-
-
-def ahead(make: Callable[[int], Any], inputs: Iterable[int]) -> Iterator[Any]:
-    """The outputs in order, each made in the background while the one before it is used."""
-    with ThreadPoolExecutor(1) as pool:
-        waiting: deque[Future[Any]] = deque()
-        for value in inputs:
-            waiting.append(pool.submit(make, value))
-            if len(waiting) == 2:
-                yield waiting.popleft().result()
-        yield from (future.result() for future in waiting)
 
 
 def check_finite(columns: Columns, first_step: int) -> None:
