@@ -5,7 +5,8 @@ from pathlib import Path
 
 # Tests compile many small programs and run each of them briefly: spend little on optimizing, and compile each once.
 # Two test processes share the cores, so none takes more than one. Child processes inherit all of it.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0")
+CHEAP = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+os.environ.setdefault("XLA_FLAGS", f"--xla_cpu_multi_thread_eigen=false {CHEAP}")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
@@ -20,6 +21,8 @@ from mvl.data.goals import on_device
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
 from mvl.registry import AXES
+
+jax.config.update("jax_num_cpu_devices", 1)  # whichever test comes first; those of several devices have a process of their own
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def small_recipe(name: str = "gcivl-mvl", **parts) -> Recipe:
     """A named recipe at toy size."""
     recipe, _ = named_recipe(name, "cpu")
     learning = Learning(batch_size=16)
-    small = {"widths": (16, 16), "size": 6, "latent": 16, "subgoals": 4, "subgoal_steps": 3}
+    small = {"widths": (16,), "size": 6, "latent": 16, "subgoals": 4, "subgoal_steps": 3}
 
     def shrunk(part):
         return replace(part, **{name: value for name, value in small.items() if hasattr(part, name)})
