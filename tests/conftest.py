@@ -5,8 +5,11 @@ from pathlib import Path
 
 # Tests compile many small programs and run each of them briefly: spend little on optimizing, and compile each once.
 # Two test processes share the cores, so none takes more than one. Child processes inherit all of it.
-CHEAP = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-os.environ.setdefault("XLA_FLAGS", f"--xla_cpu_multi_thread_eigen=false {CHEAP}")
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 "
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+)
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
