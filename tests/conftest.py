@@ -25,7 +25,11 @@ from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
 from mvl.registry import AXES
 
-jax.config.update("jax_num_cpu_devices", 1)  # whichever test comes first; those of several devices have a process of their own
+
+@pytest.fixture(scope="session", autouse=True)
+def one_device():
+    """Whichever test comes first; what needs several has a process of its own."""
+    jax.devices()
 
 
 @pytest.fixture

@@ -31,13 +31,17 @@ def one_step(name: str, dimensions: int, oracle: bool = False):
         data = Dataset(data.observations, data.actions, data.ends, oracle=data.observations[:, :1] * 2)
     learner = Learner(small_recipe(name).fit(data.statistics), shapes_of(data))
     rows = on_device(data)
-    state = jax.jit(learner.init)(jnp.asarray(0))
-    step = jax.jit(lambda state, rows: learner.update(state, learner.sample(rows, learner.keys(state.seed, state.step)[0])))
-    (after, metrics), (again, _) = step(state, rows), step(state, rows)
+
+    @jax.jit  # all in one: compiling is what takes time here
+    def begin_step_and_act(seed):
+        state = learner.init(seed)
+        after, metrics = learner.update(state, learner.sample(rows, learner.keys(state.seed, state.step)[0]))
+        return after, metrics, learner.act(after.params, rows.observations[0], rows.goals[5], jax.random.key(0), jnp.ones(()))
+
+    first, again = begin_step_and_act(jnp.asarray(0)), begin_step_and_act(jnp.asarray(0))
+    after, metrics, action = first
     assert all(np.isfinite(np.asarray(value)).all() for value in jax.tree.leaves((after.params, metrics)))
-    assert all((np.asarray(a) == np.asarray(b)).all() for a, b in zip(*map(jax.tree.leaves, (after, again)), strict=True))
-    act = jax.jit(learner.act)  # op by op it would compile every one of them
-    action = act(after.params, rows.observations[0], rows.goals[5], jax.random.key(0), jnp.asarray(1.0))
+    assert all((np.asarray(a) == np.asarray(b)).all() for a, b in zip(*map(jax.tree.leaves, (first, again)), strict=True))
     assert action.shape == (dimensions,)
     assert float(jnp.abs(action).max()) <= 1
 
