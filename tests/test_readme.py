@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+from mvl.bench.picture import table
 from mvl.cli import COMMANDS
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
@@ -37,4 +39,8 @@ def test_every_picture_and_page_it_links_to_exists():
     local = [link for link in links if not link.startswith("http")]
     assert local
     for link in local:
-        assert (Path(__file__).parents[1] / link).exists(), link
+        assert (ROOT / link).exists(), link
+
+
+def test_its_figures_are_those_of_the_benchmark():
+    assert table(ROOT / "docs" / "results" / "bench.json") in TEXT

@@ -95,5 +95,8 @@ def test_every_bar_is_taken_written_drawn_and_compared(tmp_path, monkeypatch, ca
     assert main(["bench", "--compare", str(result), str(result)]) == 0
     assert capsys.readouterr().out.count("+0%") == 14
     (tmp_path / "no.json").write_text("{}")
+    capsys.readouterr()
+    assert main(["bench", "--table", str(result)]) == 0
+    assert "| mvl --help | 0.20 s | at most 0.50 s | passes |" in capsys.readouterr().out.splitlines()
     assert main(["bench", "--compare", str(result), str(tmp_path / "no.json")]) == 1
     assert "not the figures of a benchmark (it has no bars)" in capsys.readouterr().err

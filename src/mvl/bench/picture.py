@@ -1,4 +1,4 @@
-"""Figures of a benchmark as a picture, and two of them side by side."""
+"""Figures of a benchmark as a picture, as a table, and two of them side by side."""
 
 import json
 from pathlib import Path
@@ -50,4 +50,14 @@ def compare(old: Path, new: Path) -> str:
         figure = known.get(bar["name"])
         change = f"{bar['figure'] / figure - 1:>+9.0%}" if figure else f"{'new':>9}"
         lines.append(f"{bar['name']:<76}{figure if figure is not None else float('nan'):>10.2f}{bar['figure']:>10.2f}{change}")
+    return "\n".join(lines)
+
+
+def table(path: Path) -> str:
+    """The bars as Markdown."""
+    lines = ["| what | here | bar | |", "|---|---|---|---|"]
+    for bar in load(path)["bars"]:
+        figure, bound = (f"{value:.2f}{bar['unit']}" for value in (bar["figure"], bar["bound"]))
+        asked = f"{'at least' if bar['at_least'] else 'at most'} {bound}"
+        lines.append(f"| {bar['name']} | {figure} | {asked} | {'passes' if bar['passes'] else 'falls short'} |")
     return "\n".join(lines)

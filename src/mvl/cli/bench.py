@@ -13,7 +13,13 @@ def run(argv: list[str]) -> None:
     parser.add_argument("--picture", type=Path, metavar="FILE.png", help="and draw them")
     parser.add_argument("--only", choices=("bars", "growth", "recipes"), help="one part instead of all three")
     parser.add_argument("--compare", nargs=2, type=Path, metavar="FILE.json", help="show two results side by side instead")
+    parser.add_argument("--table", type=Path, metavar="FILE.json", help="show a result as a Markdown table instead")
     options = parser.parse_all(argv)
+    if options.table:
+        from mvl.bench.picture import table
+
+        print(table(options.table))
+        return
     if options.compare:
         from mvl.bench.picture import compare
 
