@@ -36,10 +36,10 @@ bench: $(READY)
 # The evidence in docs/results/: hours on two cores; goes on where it was stopped.
 MEDIUM := docs/results/pointmaze-medium
 results: $(READY)
-	$(BIN)/mvl reproduce table1 --rows pointmaze-medium --columns ORIG VIB VIP TRA BYOL DUAL ORIG-MVL VIB-MVL DUAL-MVL vib-eik dual-eik --to $(MEDIUM)
-	$(BIN)/mvl reproduce table2 --rows pointmaze-medium --to $(MEDIUM)
-	$(BIN)/mvl reproduce table3b --rows pointmaze-medium --seeds 3 --to $(MEDIUM)
-	$(BIN)/mvl reproduce table1 --rows pointmaze-large --to docs/results/pointmaze-large
+	$(BIN)/mvl reproduce table1 --rows pointmaze-medium --columns ORIG VIB VIP TRA BYOL DUAL ORIG-MVL VIB-MVL DUAL-MVL vib-eik dual-eik --surfaces --to $(MEDIUM)
+	$(BIN)/mvl reproduce table2 --rows pointmaze-medium --surfaces --to $(MEDIUM)
+	$(BIN)/mvl reproduce table3b --rows pointmaze-medium --seeds 3 --surfaces --to $(MEDIUM)
+	$(BIN)/mvl reproduce table1 --rows pointmaze-large --surfaces --to docs/results/pointmaze-large
 	$(BIN)/mvl reproduce table1 --rows cube-single-play cube-single-noisy scene-play puzzle-3x3-play antmaze-medium --columns ORIG DUAL dual-eik DUAL-MVL --seeds 3 --episodes 100 --to docs/results/arms -- --eval-episodes 10 --eval-every 10000
 
 # Exact versions for every supported Python, without index addresses; needs uv.

@@ -25,6 +25,7 @@ def add_options(parser: Parser, seeds: int) -> None:
     where.add_argument("--data", type=Path, help="folder of the datasets; what is missing is made or fetched")
     where.add_argument("--episodes", type=int, help="make datasets with fewer training episodes than the published ones")
     where.add_argument("--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV and LaTeX")
+    where.add_argument("--surfaces", action="store_true", help="also measure the value surfaces over mazes")
     where.add_argument("--report", type=Path, metavar="FILE.html", help="also write a page about every run behind the table")
     how = parser.add_argument_group("how")
     how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands, and stop")
@@ -62,12 +63,27 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
     print(f"\n{table.text(plan, found)}")
     if options.to:
         print("\n".join(f"wrote {path}" for path in table.write(plan, found, options.to)))
+    if options.surfaces:
+        _surfaces(plan, found, options.to)
     if options.report:
         _report(sorted({seed.run for result in found for seed in result.seeds}), options.report)
     if failed:
         shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
         raise MvlError(f"{len(failed)} runs failed; the same command tries them again:\n{shown}")
     return found
+
+
+def _surfaces(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
+    from mvl.sweep import surfaces
+    from mvl.sweep.table import aligned
+
+    measured = surfaces.measured(found, lambda line: print(line, flush=True))
+    if not measured:
+        print("no value over a maze is behind this table yet.")
+        return
+    print("\n".join(["", *aligned([surfaces.HEAD, *(surface.words for surface in measured)]), "", surfaces.MEANING]))
+    if to:
+        print("\n".join(f"wrote {path}" for path in surfaces.write(plan, measured, to)))
 
 
 def _report(runs: list[Path], to: Path) -> None:

@@ -40,12 +40,13 @@ def text(plan: Plan, found: list[Result]) -> str:
         lines.append((shown, cell.column, result.ours, result.theirs(plan.name), result.agreement, *numbers))
         before = row
     whole = [("", "interquartile mean", ""), *((line.column, *line.words) for line in across(found))]
-    also = [*_aligned(whole), "", textwrap.fill(MEANING, 100), ""] if len(whole) > 1 else []
+    also = [*aligned(whole), "", textwrap.fill(MEANING, 100), ""] if len(whole) > 1 else []
     meaning = [textwrap.fill(AGREEMENT, 100), ""]
-    return "\n".join([f"{plan.name}: {plan.title}", *_aligned(lines), "", *meaning, *also, f"{compute(found)}."])
+    return "\n".join([f"{plan.name}: {plan.title}", *aligned(lines), "", *meaning, *also, f"{compute(found)}."])
 
 
-def _aligned(lines: Sequence[tuple[str, ...]]) -> list[str]:
+def aligned(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    """Columns of words below each other."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 

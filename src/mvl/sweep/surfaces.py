@@ -1,0 +1,77 @@
+"""The value surfaces behind a table: how well those over mazes follow the true distance, beside the success they led to."""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mvl.data.files import atomic
+from mvl.regularizers.mollified import Mollified
+from mvl.report.geometry import Geometry, geometry, mean
+from mvl.sweep.plan import Plan
+from mvl.sweep.results import Result
+
+BOUND = Mollified()
+"""The paper's, for every run alike: whoever was trained under another is asked about the same."""
+MEANING = (
+    "Value surfaces, mean over goals and seeds. rank and correlation: Spearman's and Pearson's of V with minus the length of the "
+    "shortest way; ascent: share of states from which climbing V ends at the goal; downhill: share where V rises as the way "
+    "gets shorter; jitter: roughness; violated: share of the mollified bounds (nu 0.01, c 1) that fail."
+)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Mean over the seeds of a cell."""
+
+    result: Result
+    found: Geometry
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        shown = (f"{value:.2f}" for value in self.found)
+        return self.result.cell.row, self.result.cell.column, self.result.ours, *shown
+
+
+HEAD = ("row", "column", "success", *(name.replace("_correlation", "") for name in Geometry._fields))
+
+
+def measured(found: Sequence[Result], say: Callable[[str], None]) -> list[Surface]:
+    """Of every cell with runs that learned a value over a maze; takes some seconds a run."""
+    wholes = [result for result in found if result.cell.part == "overall" and result.seeds]
+    surfaces = []
+    for number, result in enumerate(wholes, 1):
+        say(f"measuring surfaces: {number}/{len(wholes)}")
+        each = [geometry(run, BOUND) for run in sorted({seed.run for seed in result.seeds})]
+        known = [one for one in each if one is not None]
+        if known:
+            surfaces.append(Surface(result, mean(known)))
+    return surfaces
+
+
+def markdown(surfaces: Sequence[Surface]) -> str:
+    lines = [HEAD, ("---",) * len(HEAD), *(surface.words for surface in surfaces)]
+    return "\n".join([MEANING, "", *(f"| {' | '.join(line)} |" for line in lines)]) + "\n"
+
+
+def as_csv(surfaces: Sequence[Surface]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "column", "seeds", "mean", *Geometry._fields])
+    for surface in surfaces:
+        cell, estimate = surface.result.cell, surface.result.estimate
+        assert estimate is not None, "it has seeds"
+        numbers = [len(surface.result.seeds), f"{estimate.mean:.2f}", *surface.found.to_json().values()]
+        writer.writerow([cell.row, cell.column, *numbers])
+    return text.getvalue()
+
+
+def write(plan: Plan, surfaces: Sequence[Surface], folder: Path) -> list[Path]:
+    """NAME-surfaces.md and .csv, anew."""
+    paths = []
+    for ending, text in {"md": markdown(surfaces), "csv": as_csv(surfaces)}.items():
+        paths.append(folder / f"{plan.name}-surfaces.{ending}")
+        with atomic(paths[-1]) as partial:
+            partial.write_text(text)
+    return paths
