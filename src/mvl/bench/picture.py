@@ -1,34 +1,48 @@
 """Figures of a benchmark as a picture, as a table, and two of them side by side."""
 
 import json
+import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mvl.data.files import atomic
 from mvl.errors import DataError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def draw(figures: dict[str, Any], to: Path) -> None:
     """Bars against their bounds, and how time grows."""
     from matplotlib.figure import Figure
 
+    figure = Figure(figsize=(14, 7), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=(0.42, 0.58), squeeze=False)[0]
+    _draw_bars(left.subplots(), figures["bars"])
     grown = figures["growth"]
-    figure = Figure(figsize=(13, 6.4), layout="constrained")
-    axes = figure.subplots(2, 4).ravel()
-    bars = figures["bars"]
-    ratios = [(bar["figure"] / bar["bound"] if bar["at_least"] else bar["bound"] / max(bar["figure"], 1e-9)) for bar in bars]
-    colors = ["#009e73" if bar["passes"] else "#d55e00" for bar in bars]
-    axes[0].barh(range(len(bars)), ratios, color=colors)
-    axes[0].axvline(1, color="black", linewidth=1)
-    axes[0].set(title="bars: right of the line passes", yticks=range(len(bars)), xlabel="how far (times the bound)", xscale="log")
-    axes[0].set_yticklabels([bar["name"].split(",")[0][:28] for bar in bars], fontsize=6)
-    axes[0].invert_yaxis()
-    for ax, (name, rows) in zip(axes[1:], grown.items(), strict=False):
-        ax.plot([row["value"] for row in rows], [row["milliseconds"] for row in rows], "o-", color="#0072b2")
+    for ax, (name, rows) in zip(right.subplots(3, 3).ravel(), grown.items(), strict=False):
+        values = [row["value"] for row in rows]
+        ax.plot(values, [row["milliseconds"] for row in rows], "o-", color="#0072b2")
         ax.set(title=name, ylabel="ms a step", xscale="log", ylim=(0, None))
+        ax.set_xticks(values, [f"{value:g}" for value in values], minor=False)
+        ax.set_xticks([], minor=True)
         ax.grid(alpha=0.3)
+    for ax in right.axes[len(grown) :]:
+        ax.set_axis_off()
     with atomic(to) as partial:
         figure.savefig(partial, dpi=100)
+
+
+def _draw_bars(ax: "Axes", bars: list[dict[str, Any]]) -> None:
+    ratios = [(bar["figure"] / bar["bound"] if bar["at_least"] else bar["bound"] / max(bar["figure"], 1e-9)) for bar in bars]
+    ax.barh(range(len(bars)), ratios, color=["#009e73" if bar["passes"] else "#d55e00" for bar in bars])
+    ax.axvline(1, color="black", linewidth=1)
+    ax.set(title="bars: right of the line passes", xlabel="times the bound", xscale="log")
+    names = [bar["name"].replace(" share of matrix products,", "").replace(", cpu preset", "") for bar in bars]
+    ax.set_yticks(range(len(bars)), [textwrap.fill(name, 34) for name in names], fontsize=8)
+    ax.set_xticks([0.5, 1, 2, 5, 10], ["0.5", "1", "2", "5", "10"])
+    ax.set_xticks([], minor=True)
+    ax.invert_yaxis()
 
 
 def load(path: Path) -> dict[str, Any]:
