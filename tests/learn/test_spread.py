@@ -39,10 +39,12 @@ def test_two_seeds_on_two_cores_are_two_seeds_in_turn(data_file, tmp_path):
         "assert Spread.over(2) is not None\n"
         "train(sys.argv[2], recipe(), run=to / 'parts', seeds=2, **SCHEDULE)\n"
         "resume(to / 'parts', steps=40)\n"
+        "train(sys.argv[2], recipe(), run=to / 'mapped', seeds=2, mapped=True, **{**SCHEDULE, 'steps': 40})\n"
     )
     command = [sys.executable, "-c", script, TESTS, str(data_file), str(tmp_path)]
     subprocess.run(command, check=True, env={name: value for name, value in os.environ.items() if name != "JAX_NUM_CPU_DEVICES"})
     in_turn = train(data_file, recipe(), run=tmp_path / "in-turn", seeds=2, **{**SCHEDULE, "steps": 40})
     assert_same_training(in_turn, tmp_path / "whole")
+    assert_same_training(in_turn, tmp_path / "mapped")
     for name in ("metrics.jsonl", "evaluations.jsonl"):  # the checkpoint also tells the size of its files, and the schedule
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
