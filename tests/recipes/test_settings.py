@@ -11,7 +11,7 @@ def chosen(recipe="gcivl-mvl", **wanted):
 
 
 def test_settings_change_the_recipe_and_the_schedule():
-    made = chosen(regularizer__samples="3", steps="200", value__widths="8 8", regularizer__antithetic="False")
+    made = chosen(regularizer__samples="3", steps="200", value__widths="8 8", regularizer__antithetic="True")
     assert made.recipe.regularizer.samples == 3
     assert made.recipe.value.widths == (8, 8)
     assert made.schedule.steps == 200

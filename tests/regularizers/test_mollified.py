@@ -122,12 +122,14 @@ def test_both_the_center_and_the_neighbors_are_trained(key):
     assert float(neighbors) > 0.1
 
 
-def test_antithetic_steps_are_mirrored_and_need_an_even_number(key):
+def test_antithetic_steps_are_mirrored_and_an_odd_one_stands_alone(key):
     steps = Mollified(antithetic=True).steps(key, (3, 2))
     assert steps.shape == (10, 3, 2)
     assert (steps[:5] == -steps[5:]).all()
-    with pytest.raises(UsageError, match="even number"):
-        Mollified(antithetic=True, samples=5)
+    odd = Mollified(antithetic=True, samples=5).steps(key, (3, 2))
+    assert odd.shape == (5, 3, 2)
+    assert (odd[:2] == -odd[3:]).all()
+    assert (jnp.abs(odd[2] + odd).sum((1, 2)) > 0).all()
 
 
 def test_antithetic_pairs_have_the_same_mean(key):

@@ -7,7 +7,7 @@ from mvl.bench.measures import measure
 from mvl.recipes.families import FAMILIES
 
 GROWTH: dict[str, tuple[str, list[dict[str, Any]]]] = {
-    "neighbors K": ("gcivl-mvl", [{"samples": count} for count in (1, 2, 5, 10, 20)]),
+    "neighbors K": ("gcivl-mvl", [{"samples": count, "antithetic": False} for count in (1, 2, 5, 10, 20)]),
     "share of the batch": ("gcivl-mvl", [{"fraction": share} for share in (0.0625, 0.125, 0.25, 0.5, 1.0)]),
     "batch": ("gcivl", [{"batch": count} for count in (64, 256, 1024)]),
     "width": ("gcivl", [{"width": count} for count in (64, 128, 256, 512)]),
@@ -26,7 +26,7 @@ def growth(report: Callable[[str], None]) -> dict[str, list[dict[str, float]]]:
         grown[name] = []
         for changed in settings:
             found = measure("step", recipe, **changed, steps=20 if changed.get("width") == 512 else 100)
-            (value,) = changed.values()
+            value = next(iter(changed.values()))
             grown[name].append({"value": value, "milliseconds": 1e3 * found["seconds"]})
         report(f"{name:<20}" + "  ".join(f"{row['value']:g}: {row['milliseconds']:.2f} ms" for row in grown[name]))
     return grown

@@ -91,7 +91,11 @@ def quietly() -> Iterator[None]:
 
 def slot_class(dataset_name: str) -> "type[Slot] | type[Kitchen]":
     """What plays a task; complains if that is not installed."""
-    family = dataset_name.split("-")[0]
+    family, kind = dataset_name.split("-")[:2]
+    if family == "pointmaze" and kind != "teleport":
+        from mvl.evaluation.point import Point
+
+        return Point
     if family != "kitchen":
         return Arm if family in ("cube", "scene", "puzzle") else Slot
     from mvl.evaluation.kitchen import Kitchen, check_installed

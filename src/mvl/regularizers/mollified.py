@@ -34,15 +34,13 @@ class Mollified:
     scale: Literal["raw", "std"] | tuple[float, ...] = "raw"
     """Units of each dimension, for drawing neighbors and for measuring distance: raw, its spread in the data, or given."""
     antithetic: bool = False
-    """Draw neighbors in mirrored pairs, s + e and s - e."""
+    """Draw neighbors in mirrored pairs, s + e and s - e; an odd one has no partner."""
     fraction: float = 1.0
     """Share of the batch that is regularized."""
     through: Literal["both", "center"] = "both"
     """Train both values, or hold the neighbors' constant: the center alone rises, at a third of the cost."""
 
     def __post_init__(self) -> None:
-        if self.antithetic and self.samples % 2:
-            raise UsageError(f"antithetic pairs need an even number of samples, not {self.samples}.")
         if self.samples < 1 or not 0 < self.fraction <= 1 or self.viscosity <= 0:
             raise UsageError("mollified needs samples >= 1, viscosity > 0 and a fraction in (0, 1].")
 
@@ -68,9 +66,9 @@ class Mollified:
 
     def steps(self, key: Key, shape: tuple[int, ...]) -> Array:
         """Steps to the neighbors, in units of `scale`."""
-        draws = self.samples // 2 if self.antithetic else self.samples
+        draws = (self.samples + 1) // 2 if self.antithetic else self.samples
         steps = math.sqrt(2 * self.viscosity) * jax.random.normal(key, (draws, *shape))
-        return jnp.concatenate([steps, -steps]) if self.antithetic else steps
+        return jnp.concatenate([steps, -steps])[: self.samples] if self.antithetic else steps
 
     def price(self) -> float:
         if self.cost == "auto":

@@ -1,0 +1,57 @@
+"""The quick point against OGBench's own environment, step by step."""
+
+import numpy as np
+import pytest
+
+from mvl.evaluation.environments import Slot, Start, quietly, slot_class
+from mvl.evaluation.point import Point
+
+
+def pushes(seed: int, length: int) -> np.ndarray:
+    """Actions that are kept up for a while, so that the point runs into walls and along them; some beyond the usual range."""
+    rng = np.random.default_rng(seed)
+    return np.repeat(rng.uniform(-1.2, 1.2, (length // 20, 2)), 20, axis=0).astype(np.float32)
+
+
+@pytest.mark.parametrize("size", ["medium", "large", "giant"])
+def test_episodes_are_those_of_the_environment_itself(size):
+    name = f"pointmaze-{size}-navigate-v0"
+    with quietly():
+        plain, quick = Slot(name), slot_class(name)(name)
+        asked, simulate = [0], quick.maze.step
+        quick.maze.step = lambda action: (asked.__setitem__(0, asked[0] + 1), simulate(action))[1]
+        steps = 0
+        for start in (Start(1, 3), Start(4, 8)):
+            assert all(np.array_equal(a, b) for a, b in zip(plain.reset(start), quick.reset(start), strict=True))
+            for action in pushes(start.seed, 1100):
+                assert np.array_equal(plain.step(action), quick.step(action))
+                assert (plain.done, plain.success, plain.steps) == (quick.done, quick.success, quick.steps)
+            assert plain.done  # by the limit, or at the goal
+            steps += plain.steps
+    assert 0 < asked[0] < 0.8 * steps  # both ways of a step were tried
+
+
+def test_it_stops_at_the_goal_like_the_environment():
+    name = "pointmaze-medium-navigate-v0"
+    with quietly():
+        plain, quick = Slot(name), Point(name)
+        for slot in (plain, quick):
+            _, goal = slot.reset(Start(1, 3))
+            slot.env.unwrapped.set_xy(goal - [3.0, 0.0])
+        for _ in range(30):
+            assert np.array_equal(plain.step(np.array([1.0, 0.0], np.float32)), quick.step(np.array([1.0, 0.0], np.float32)))
+    assert plain.done and quick.done
+    assert (plain.steps, plain.success) == (quick.steps, quick.success) == (plain.steps, [True])
+
+
+def test_pictures_see_where_it_is():
+    with quietly():
+        quick = Point("pointmaze-medium-navigate-v0")
+        quick.reset(Start(1, 3))
+        here = quick.step(np.array([0.5, 0.5], np.float32))
+        assert np.allclose(quick.maze.data.geom("pointbody").xpos[:2], here)
+
+
+def test_the_teleport_maze_stays_with_the_simulator():
+    """It moves the point by itself, after the step."""
+    assert slot_class("pointmaze-teleport-navigate-v0") is Slot
