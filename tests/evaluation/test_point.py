@@ -40,7 +40,8 @@ def test_it_stops_at_the_goal_like_the_environment():
             slot.env.unwrapped.set_xy(goal - [3.0, 0.0])
         for _ in range(30):
             assert np.array_equal(plain.step(np.array([1.0, 0.0], np.float32)), quick.step(np.array([1.0, 0.0], np.float32)))
-    assert plain.done and quick.done
+    assert plain.done
+    assert quick.done
     assert (plain.steps, plain.success) == (quick.steps, quick.success) == (plain.steps, [True])
 
 
