@@ -1,5 +1,6 @@
 """What `mvl reproduce`, `mvl sweep` and `mvl tune` share: how to carry a plan out, and where to."""
 
+import textwrap
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,9 @@ def add_options(parser: Parser, seeds: int) -> None:
     where.add_argument("--episodes", type=int, help="make datasets with fewer training episodes than the published ones")
     where.add_argument("--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV and LaTeX")
     where.add_argument("--surfaces", action="store_true", help="also measure the value surfaces over mazes")
+    where.add_argument(
+        "--equal-time", action="store_true", help="also compare after equal training time; times what a step takes"
+    )
     where.add_argument("--report", type=Path, metavar="FILE.html", help="also write a page about every run behind the table")
     how = parser.add_argument_group("how")
     how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands, and stop")
@@ -65,6 +69,8 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
         print("\n".join(f"wrote {path}" for path in table.write(plan, found, options.to)))
     if options.surfaces:
         _surfaces(plan, found, options.to)
+    if options.equal_time:
+        _equal_time(plan, found, options.to)
     if options.report:
         _report(sorted({seed.run for result in found for seed in result.seeds}), options.report)
     if failed:
@@ -75,15 +81,35 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
 
 def _surfaces(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
     from mvl.sweep import surfaces
-    from mvl.sweep.table import aligned
 
     measured = surfaces.measured(found, lambda line: print(line, flush=True))
     if not measured:
         print("no value over a maze is behind this table yet.")
         return
-    print("\n".join(["", *aligned([surfaces.HEAD, *(surface.words for surface in measured)]), "", surfaces.MEANING]))
+    _print_beside(surfaces.HEAD, [surface.words for surface in measured], surfaces.MEANING)
     if to:
         print("\n".join(f"wrote {path}" for path in surfaces.write(plan, measured, to)))
+
+
+def _equal_time(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
+    from mvl.runs.display import counting
+    from mvl.sweep import equal_time
+
+    with counting("timing steps") as report:
+        cells = equal_time.measured(plan, found, report)
+    if not cells:
+        print("nothing that can be timed here is behind this table yet.")
+        return
+    _print_beside(equal_time.HEAD, [cell.words for cell in cells], equal_time.MEANING)
+    if to:
+        print("\n".join(f"wrote {path}" for path in equal_time.write(plan, cells, to)))
+
+
+def _print_beside(head: tuple[str, ...], lines: list[tuple[str, ...]], meaning: str) -> None:
+    """Another table about the same cells."""
+    from mvl.sweep.table import aligned
+
+    print("\n".join(["", *aligned([head, *lines]), "", textwrap.fill(meaning, 100)]))
 
 
 def _report(runs: list[Path], to: Path) -> None:

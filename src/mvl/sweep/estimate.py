@@ -69,9 +69,24 @@ def estimates(
             steps = job.variant.schedule.steps * len(job.seeds)
             found[job] = whole * len(job.seeds) * (1 - progress_of(job) / steps)
     report(len(jobs), len(jobs))
-    if known != _remembered(store):
-        with atomic(store / "timing.json") as partial:
-            partial.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    _remember(known, store)
+    return found
+
+
+def step_times(
+    variants: Sequence[Variant], data: Path | None, store: Path, report: Callable[[int, int], None]
+) -> dict[Variant, float]:
+    """Seconds of a training step of one seed; what cannot be measured here is left out."""
+    known = _remembered(store)
+    found = {}
+    with Probe() as probe:
+        for index, variant in enumerate(variants):
+            report(index, len(variants))
+            seconds = _step(variant, 1, data, known, probe)
+            if seconds is not None:
+                found[variant] = seconds
+    report(len(variants), len(variants))
+    _remember(known, store)
     return found
 
 
@@ -85,22 +100,28 @@ def _by_experience(job: Job, store: Path) -> float | None:
 def _by_measuring(job: Job, known: dict[str, Any], probe: Probe) -> float | None:
     """Steps and evaluations of one seed, each timed once for its kind."""
     variant, schedule = job.variant, job.variant.schedule
-    backend = probe.machine.get("backend", "cpu")
-    changes = {name: text for name, text in variant.changes if "." in name or name == "batch_size"}
-    together = 1 if backend == "cpu" else len(job.seeds)  # a large device has room for all of them, a core not
-    kind = " ".join(
-        [backend, f"{together} seeds", variant.preset, variant.recipe, *(f"{name}={text}" for name, text in changes.items())]
-    )
-    if "step" not in known.get(kind, {}):
-        question = {"recipe": variant.recipe, "preset": variant.preset, "task": variant.task, "changes": changes}
-        known[kind] = probe.ask(**question, sizes=_sizes(variant, job.data), seeds=together)
+    together = (
+        1 if probe.machine.get("backend", "cpu") == "cpu" else len(job.seeds)
+    )  # a core has no room for more
+    step = _step(variant, together, job.data, known, probe)
     if "play" not in known.get(variant.task, {}):
         known[variant.task] = probe.ask(task=variant.task)
-    if not known[kind] or not known[variant.task]:
+    if step is None or not known[variant.task]:
         return None
     play = known[variant.task]
     evaluation = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
-    return schedule.steps * known[kind]["step"] / together + -(-schedule.steps // schedule.eval_every) * evaluation
+    return schedule.steps * step / together + -(-schedule.steps // schedule.eval_every) * evaluation
+
+
+def _step(variant: Variant, together: int, data: Path | None, known: dict[str, Any], probe: Probe) -> float | None:
+    """Seconds of a step of so many seeds, timed once for its kind."""
+    changes = {name: text for name, text in variant.changes if "." in name or name == "batch_size"}
+    told = (f"{name}={text}" for name, text in changes.items())
+    kind = " ".join([probe.machine.get("backend", "cpu"), f"{together} seeds", variant.preset, variant.recipe, *told])
+    if "step" not in known.get(kind, {}):
+        question = {"recipe": variant.recipe, "preset": variant.preset, "task": variant.task, "changes": changes}
+        known[kind] = probe.ask(**question, sizes=_sizes(variant, data), seeds=together)
+    return known[kind].get("step")
 
 
 def _sizes(variant: Variant, data: Path | None) -> list[int]:
@@ -116,3 +137,9 @@ def _remembered(store: Path) -> dict[str, Any]:
         return json.loads((store / "timing.json").read_text())
     except (FileNotFoundError, ValueError):
         return {}
+
+
+def _remember(known: dict[str, Any], store: Path) -> None:
+    if known != _remembered(store):
+        with atomic(store / "timing.json") as partial:
+            partial.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")

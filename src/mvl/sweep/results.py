@@ -41,9 +41,7 @@ class Result:
         found = self.estimate
         if found is None:
             return f"not available: {self.cell.why_not}" if self.cell.why_not else "not run"
-        if len(self.seeds) == 1:
-            return f"{found.mean:.0f}"
-        return f"{found.mean:.0f} [{found.low:.0f}, {found.high:.0f}]"
+        return shown(found, len(self.seeds))
 
     def theirs(self, table: str) -> str:
         paper = self.cell.paper
@@ -54,6 +52,11 @@ class Result:
     @property
     def steps(self) -> int | None:
         return self.cell.variant.schedule.steps if self.cell.variant else None
+
+
+def shown(found: Estimate, seeds: int) -> str:
+    """Mean and interval, which one seed has not."""
+    return f"{found.mean:.0f}" if seeds == 1 else f"{found.mean:.0f} [{found.low:.0f}, {found.high:.0f}]"
 
 
 def results(plan: Plan) -> list[Result]:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mvl.data.files import atomic
 from mvl.regularizers.mollified import Mollified
 from mvl.report.geometry import Geometry, geometry, mean
 from mvl.sweep.plan import Plan
 from mvl.sweep.results import Result
+from mvl.sweep.table import piped, write_texts
 
 BOUND = Mollified()
 """The paper's, for every run alike: whoever was trained under another is asked about the same."""
@@ -51,8 +51,7 @@ def measured(found: Sequence[Result], say: Callable[[str], None]) -> list[Surfac
 
 
 def markdown(surfaces: Sequence[Surface]) -> str:
-    lines = [HEAD, ("---",) * len(HEAD), *(surface.words for surface in surfaces)]
-    return "\n".join([MEANING, "", *(f"| {' | '.join(line)} |" for line in lines)]) + "\n"
+    return f"{MEANING}\n\n{piped(HEAD, [one.words for one in surfaces])}\n"
 
 
 def as_csv(surfaces: Sequence[Surface]) -> str:
@@ -69,9 +68,4 @@ def as_csv(surfaces: Sequence[Surface]) -> str:
 
 def write(plan: Plan, surfaces: Sequence[Surface], folder: Path) -> list[Path]:
     """NAME-surfaces.md and .csv, anew."""
-    paths = []
-    for ending, text in {"md": markdown(surfaces), "csv": as_csv(surfaces)}.items():
-        paths.append(folder / f"{plan.name}-surfaces.{ending}")
-        with atomic(paths[-1]) as partial:
-            partial.write_text(text)
-    return paths
+    return write_texts(folder, f"{plan.name}-surfaces", {"md": markdown(surfaces), "csv": as_csv(surfaces)})

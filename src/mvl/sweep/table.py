@@ -3,7 +3,7 @@
 import csv
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -122,11 +122,19 @@ def latex(plan: Plan, found: list[Result]) -> str:
 
 def write(plan: Plan, found: list[Result], folder: Path) -> list[Path]:
     """NAME.md, NAME.csv and NAME.tex, anew."""
-    texts = {"md": markdown(plan, found), "csv": as_csv(plan, found), "tex": latex(plan, found)}
+    return write_texts(folder, plan.name, {"md": markdown(plan, found), "csv": as_csv(plan, found), "tex": latex(plan, found)})
+
+
+def write_texts(folder: Path, name: str, texts: Mapping[str, str]) -> list[Path]:
+    """A file for each text, by its ending."""
     paths = []
     for ending, text in texts.items():
-        path = folder / f"{plan.name}.{ending}"
-        with atomic(path) as partial:
+        paths.append(folder / f"{name}.{ending}")
+        with atomic(paths[-1]) as partial:
             partial.write_text(text)
-        paths.append(path)
     return paths
+
+
+def piped(head: tuple[str, ...], lines: Sequence[tuple[str, ...]]) -> str:
+    """A table as GitHub shows it."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ("---",) * len(head), *lines])
