@@ -100,9 +100,7 @@ def _by_experience(job: Job, store: Path) -> float | None:
 def _by_measuring(job: Job, known: dict[str, Any], probe: Probe) -> float | None:
     """Steps and evaluations of one seed, each timed once for its kind."""
     variant, schedule = job.variant, job.variant.schedule
-    together = (
-        1 if probe.machine.get("backend", "cpu") == "cpu" else len(job.seeds)
-    )  # a core has no room for more
+    together = 1 if probe.machine.get("backend", "cpu") == "cpu" else len(job.seeds)  # a core has no room for more
     step = _step(variant, together, job.data, known, probe)
     if "play" not in known.get(variant.task, {}):
         known[variant.task] = probe.ask(task=variant.task)
