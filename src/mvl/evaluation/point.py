@@ -1,10 +1,11 @@
 """A point in a maze, without asking the simulator what is known anyway."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mvl.evaluation.environments import Slot, Start
+from mvl.evaluation.environments import Slot
 
 REACH = 0.2
 """How far an action of 1 sends the point."""
@@ -24,33 +25,30 @@ class Point(Slot):
 
         super().__init__(dataset_name)
         self.maze: Any = self.env.unwrapped
+        model, self.data = self.maze.model, self.maze.data
         # Sorting out pairs that cannot touch by a tree takes longer than looking at all of these few, and finds the same.
-        self.maze.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+        model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+        self.push_out = partial(mujoco.mj_step, model, self.data, nstep=self.maze.frame_skip)
+        self.place = partial(mujoco.mj_kinematics, model, self.data)  # where pictures look
         self.limit = self.env.spec.max_episode_steps
-        self.place = lambda: mujoco.mj_kinematics(self.maze.model, self.maze.data)  # where pictures look
         self.walls: list[list[bool]] = (self.maze.maze_map == 1).tolist()
         self.unit = float(self.maze._maze_unit)
-        self.corner = self.maze.ij_to_xy((0, 0))[0] - self.unit / 2, self.maze.ij_to_xy((0, 0))[1] - self.unit / 2
-        self.radius = float(self.maze.model.geom("pointbody").size[0]) + MARGIN
-
-    def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
-        observation, goal = super().reset(start)
-        self.observation = self.maze.data.qpos.copy()
-        return observation, goal
+        self.corner = [float(middle) - self.unit / 2 for middle in self.maze.ij_to_xy((0, 0))]
+        self.radius = float(model.geom("pointbody").size[0]) + MARGIN
 
     def step(self, action: np.ndarray) -> np.ndarray:
         if self.done:
             return self.observation
         self.steps += 1
-        data = self.maze.data
-        sent = data.qpos + REACH * action
+        sent = self.data.qpos + REACH * action
+        self.data.qpos[:], self.data.qvel[:] = sent, 0.0
         if self.is_free(float(sent[0]), float(sent[1])):
-            data.qpos[:], data.qvel[:], data.qacc_warmstart[:] = sent, 0.0, 0.0  # as a step with nothing to push leaves them
+            self.data.qacc_warmstart[:] = 0.0  # as a step in which nothing pushes leaves it
             self.place()
-            self.observation, success = sent, self.maze.compute_success()
         else:
-            self.observation, _, _, _, info = self.maze.step(action)
-            success = bool(info["success"])
+            self.push_out()
+        self.observation = self.data.qpos.copy()
+        success = self.maze.compute_success()
         self.done, self.success = success or self.steps >= self.limit, [success]
         return self.observation
 
