@@ -100,6 +100,18 @@ def test_rows_and_columns_may_be_others_than_the_papers():
         paper_cells("table1", [], ["ORIGG"], "cpu", {})
 
 
+def test_a_recipe_may_bring_settings_of_its_own():
+    """Spelled as the store names its folder."""
+    folder = "dual-mvl+regularizer.antithetic=False+regularizer.samples=10"
+    cells = sweep_cells([TASK], ["dual", "dual-mvl", folder], "cpu", {}, {})
+    assert [cell.variant.name for cell in cells] == ["dual", "dual-mvl", folder]
+    assert [cell.column for cell in cells] == ["dual", "dual-mvl", folder]
+    with pytest.raises(UsageError, match="dual has no setting 'regularizer.samples'"):
+        sweep_cells([TASK], ["dual+regularizer.samples=10"], "cpu", {}, {})
+    with pytest.raises(UsageError, match="a setting is given as FIELD=VALUE"):
+        sweep_cells([TASK], ["dual-mvl+regularizer.samples"], "cpu", {}, {})
+
+
 def test_what_cannot_be_run_is_listed_with_the_reason():
     cells = paper_cells("table7", [], [], "cpu", {})
     assert {cell.why_not for cell in cells} == {"learning from pixels is not built"}

@@ -12,7 +12,9 @@ def run(argv: list[str]) -> None:
         description="Train every combination, and print one table. Stopped or killed, it goes on from where it was.",
     )
     parser.add_argument("--tasks", nargs="+", required=True, help="for example pointmaze-medium-navigate")
-    parser.add_argument("--recipes", nargs="+", required=True, help="see `mvl recipes`")
+    parser.add_argument(
+        "--recipes", nargs="+", required=True, help="see `mvl recipes`; with settings of its own: vib-mvl+regularizer.samples=10"
+    )
     parser.add_argument("--set", nargs="+", default=[], metavar="FIELD=V1,V2", help="values to try: regularizer.weight=1,10")
     parser.add_argument("--name", default="sweep", help="what the table and its files are called")
     add_options(parser, seeds=1)

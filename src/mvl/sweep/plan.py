@@ -81,11 +81,19 @@ def paper_cells(table: str, rows: Sequence[str], columns: Sequence[str], preset:
 def sweep_cells(
     tasks: Sequence[str], recipes: Sequence[str], preset: str, grid: Mapping[str, Sequence[str]], wanted: Mapping[str, str]
 ) -> list[Cell]:
-    """Tasks by recipes by every combination of the grid's values."""
+    """Tasks by recipes by every combination of the grid's values.
+
+    A recipe may bring settings of its own, spelled like the folders of the store: `gcivl-mvl+regularizer.samples=10`.
+    """
     found = []
     for task, recipe in product(tasks, recipes):
+        name, *own = recipe.split("+")
+        brought = {key: ",".join(values) for key, values in parse_grid(own).items()}
+        for key in brought:
+            if not has(name, preset, TaskName.parse(task), key):
+                raise UsageError(f"{name} has no setting '{key}'; see: mvl train TASK --recipe {name} --help")
         for values in product(*grid.values()):
-            variant = Variant.of(task, recipe, preset, {**wanted, **dict(zip(grid, values, strict=True))})
+            variant = Variant.of(task, name, preset, {**wanted, **brought, **dict(zip(grid, values, strict=True))})
             changed = " ".join(f"{name}={value}" for name, value in zip(grid, values, strict=True))
             published = [] if variant.changes else paper.cells_for(variant.task, variant.recipe)
             found.append(Cell(variant.task, "overall", f"{recipe} {changed}".strip(), variant, "", next(iter(published), None)))

@@ -1,0 +1,26 @@
+"""The results page shows the tables that the commands wrote, and nothing else."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+SHOWN = re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", (RESULTS / "README.md").read_text(), re.S)
+
+
+def table_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("|")]
+
+
+@pytest.mark.parametrize(("name", "block"), SHOWN, ids=[name for name, _ in SHOWN])
+def test_a_table_on_the_page_is_the_one_that_was_written(name, block):
+    written, shown = table_lines((RESULTS / name).read_text()), table_lines(block)
+    assert len(shown) > 2
+    assert [line for line in written if line in shown] == shown
+
+
+def test_the_page_has_no_table_of_results_of_its_own():
+    """Whatever has an interval comes from a file."""
+    rest = re.sub(r"<!-- from .*?<!-- end -->", "", (RESULTS / "README.md").read_text(), flags=re.S)
+    assert not [line for line in table_lines(rest) if re.search(r"\d \[\d", line)]
