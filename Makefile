@@ -36,7 +36,7 @@ bench: $(READY)
 # The evidence in docs/results/: hours on two cores; goes on where it was stopped. The weights that `tune` chose are the cpu preset's.
 MEDIUM := pointmaze-medium-navigate
 LARGE := pointmaze-large-navigate
-ROW := ORIG VIB VIP TRA BYOL DUAL ORIG-MVL VIB-MVL DUAL-MVL vib-eik dual-eik
+ROW := ORIG VIB VIP TRA BYOL DUAL ORIG-MVL VIB-MVL DUAL-MVL vib-eik dual-eik gcivl-eik
 TEN := regularizer.antithetic=False+regularizer.samples=10
 ALSO := --surfaces --equal-time --to docs/results
 results: $(READY)

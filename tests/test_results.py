@@ -1,4 +1,4 @@
-"""The results page shows the tables that the commands wrote, and nothing else."""
+"""The results pages show the tables that the commands wrote."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-SHOWN = re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", (RESULTS / "README.md").read_text(), re.S)
+PAGES = "".join((RESULTS / name).read_text() for name in ("README.md", "studies.md"))
+SHOWN = re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", PAGES, re.S)
 
 
 def table_lines(text: str) -> list[str]:
@@ -21,6 +22,6 @@ def test_a_table_on_the_page_is_the_one_that_was_written(name, block):
 
 
 def test_the_page_has_no_table_of_results_of_its_own():
-    """Whatever has an interval comes from a file."""
+    """On the page that compares with the paper, whatever has an interval comes from a file."""
     rest = re.sub(r"<!-- from .*?<!-- end -->", "", (RESULTS / "README.md").read_text(), flags=re.S)
     assert not [line for line in table_lines(rest) if re.search(r"\d \[\d", line)]
