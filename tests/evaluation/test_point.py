@@ -25,6 +25,7 @@ def test_episodes_are_those_of_the_environment_itself(size):
             for action in pushes(start.seed, 1100):
                 assert np.array_equal(plain.step(action), quick.step(action))
                 assert (plain.done, plain.success, plain.steps) == (quick.done, quick.success, quick.steps)
+            assert quick.maze.data.time == pytest.approx(plain.env.unwrapped.data.time)
             assert plain.done  # by the limit, or at the goal
             steps += plain.steps
     assert 0 < len(asked) < 0.8 * steps  # both ways of a step were tried

@@ -30,6 +30,7 @@ class Point(Slot):
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
         self.push_out = partial(mujoco.mj_step, model, self.data, nstep=self.maze.frame_skip)
         self.place = partial(mujoco.mj_kinematics, model, self.data)  # where pictures look
+        self.seconds = self.maze.frame_skip * model.opt.timestep
         self.limit = self.env.spec.max_episode_steps
         self.walls: list[list[bool]] = (self.maze.maze_map == 1).tolist()
         self.unit = float(self.maze._maze_unit)
@@ -44,6 +45,7 @@ class Point(Slot):
         self.data.qpos[:], self.data.qvel[:] = sent, 0.0
         if self.is_free(float(sent[0]), float(sent[1])):
             self.data.qacc_warmstart[:] = 0.0  # as a step in which nothing pushes leaves it
+            self.data.time += self.seconds
             self.place()
         else:
             self.push_out()
