@@ -16,9 +16,10 @@ def table_lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize(("name", "block"), SHOWN, ids=[name for name, _ in SHOWN])
 def test_a_table_on_the_page_is_the_one_that_was_written(name, block):
-    written, shown = table_lines((RESULTS / name).read_text()), table_lines(block)
+    first = next(part for part in (RESULTS / name).read_text().split("\n\n") if part.startswith("|"))
+    written, shown = table_lines(first), table_lines(block)
     assert len(shown) > 2
-    assert [line for line in written if line in shown] == shown
+    assert shown == written  # whole: no row is left out
 
 
 def test_the_page_has_no_table_of_results_of_its_own():

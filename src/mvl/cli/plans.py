@@ -4,7 +4,8 @@ import textwrap
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from mvl.cli.parser import Parser
 from mvl.errors import MvlError, UsageError
@@ -82,13 +83,7 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
 def _surfaces(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
     from mvl.sweep import surfaces
 
-    measured = surfaces.measured(found, lambda line: print(line, flush=True))
-    if not measured:
-        print("no value over a maze is behind this table yet.")
-        return
-    _print_beside(surfaces.HEAD, [surface.words for surface in measured], surfaces.MEANING)
-    if to:
-        print("\n".join(f"wrote {path}" for path in surfaces.write(plan, measured, to)))
+    _show_beside(plan, surfaces, surfaces.measured(found, lambda line: print(line, flush=True)), to)
 
 
 def _equal_time(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
@@ -97,19 +92,20 @@ def _equal_time(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
 
     with counting("timing steps") as report:
         cells = equal_time.measured(plan, found, report)
-    if not cells:
-        print("nothing that can be timed here is behind this table yet.")
-        return
-    _print_beside(equal_time.HEAD, [cell.words for cell in cells], equal_time.MEANING)
-    if to:
-        print("\n".join(f"wrote {path}" for path in equal_time.write(plan, cells, to)))
+    _show_beside(plan, equal_time, cells, to)
 
 
-def _print_beside(head: tuple[str, ...], lines: list[tuple[str, ...]], meaning: str) -> None:
-    """Another table about the same cells."""
+def _show_beside(plan: "Plan", about: ModuleType, cells: list[Any], to: Path | None) -> None:
+    """Another table about the same cells, in the words of the module that measured it."""
     from mvl.sweep.table import aligned
 
-    print("\n".join(["", *aligned([head, *lines]), "", textwrap.fill(meaning, 100)]))
+    if not cells:
+        print(about.NOTHING)
+        return
+    lines = [about.HEAD, *(cell.words for cell in cells)]
+    print("\n".join(["", *aligned(lines), "", textwrap.fill(about.MEANING, 100)]))
+    if to:
+        print("\n".join(f"wrote {path}" for path in about.write(plan, cells, to)))
 
 
 def _report(runs: list[Path], to: Path) -> None:

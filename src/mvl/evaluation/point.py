@@ -14,7 +14,7 @@ MARGIN = 1e-3
 
 
 class Point(Slot):
-    """The same episodes, to the last bit, in a third of the time or less.
+    """The same episodes, to the last bit, in a twelfth of the time away from walls, in about half beside them.
 
     OGBench puts the point where the action sends it, at rest, and lets the simulator push it out of walls. Where it
     touches none nothing pushes it, so the simulator, nearly all of a step's time, is asked only beside walls.

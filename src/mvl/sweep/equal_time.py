@@ -16,6 +16,7 @@ from mvl.sweep.results import Result, shown
 from mvl.sweep.store import whole_rows
 from mvl.sweep.table import piped, write_texts
 
+NOTHING = "nothing that can be timed here is behind this table yet."
 MEANING = (
     "Success in percent after the training time in which the cheapest column of the row takes all its steps: milliseconds of a "
     "step, measured alone on one core or device of this machine; the steps of that column which fit; the mean of the last "

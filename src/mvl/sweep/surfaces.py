@@ -14,6 +14,7 @@ from mvl.sweep.table import piped, write_texts
 
 BOUND = Mollified()
 """The paper's, for every run alike: whoever was trained under another is asked about the same."""
+NOTHING = "no value over a maze is behind this table yet."
 MEANING = (
     "Value surfaces, mean over goals and seeds. rank and correlation: Spearman's and Pearson's of V with minus the length of the "
     "shortest way; ascent: share of states from which climbing V ends at the goal; downhill: share where V rises as the way "
