@@ -56,3 +56,21 @@ def test_pictures_see_where_it_is():
 def test_the_teleport_maze_stays_with_the_simulator():
     """It moves the point by itself, after the step."""
     assert slot_class("pointmaze-teleport-navigate-v0") is Slot
+
+
+def test_a_point_that_keeps_leaning_is_simulated_once():
+    """What a place beside a wall led to is kept, and forgotten with the episode."""
+    name = "pointmaze-medium-navigate-v0"
+    lean = np.array([-0.5, -0.5], np.float32)
+    with quietly():
+        plain, quick = Slot(name), Point(name)
+        simulate, asked = quick.push_out, []
+        quick.push_out = lambda: asked.append(simulate())
+        for _ in range(2):
+            assert np.array_equal(plain.reset(Start(1, 3))[0], quick.reset(Start(1, 3))[0])
+            counted = len(asked)
+            for _ in range(400):
+                assert np.array_equal(plain.step(lean), quick.step(lean))
+            assert np.allclose(quick.maze.data.geom("pointbody").xpos[:2], quick.observation)
+    assert 0 < len(asked) - counted < 100
+    assert len(asked) == 2 * counted
