@@ -141,6 +141,12 @@ class Field(NamedTuple):
     at: Callable[[Array, Array], Array]  # points (..., d), goals broadcastable to (..., k) -> (heads, ...)
     points: Array  # (batch, d), or (few, 1, d) for a few points that are each asked about every goal
     goals: Array  # (batch, k)
+    known: Array | None = None  # (heads, batch) values at the points, where somebody has asked before
+
+    @property
+    def here(self) -> Array:
+        """Values at the points themselves."""
+        return self.at(self.points, self.goals) if self.known is None else self.known
 
     @property
     def paired(self) -> bool:
@@ -149,8 +155,11 @@ class Field(NamedTuple):
 
     def part(self, fraction: float) -> Field:
         """The first points with their goals: a batch is drawn at random and in no order. A few points with every goal stay."""
+        if not self.paired:
+            return self
         count = math.ceil(fraction * self.points.shape[0])
-        return Field(self.at, self.points[:count], self.goals[:count]) if self.paired else self
+        known = None if self.known is None else self.known[:, :count]
+        return Field(self.at, self.points[:count], self.goals[:count], known)
 
 
 class View(NamedTuple):
@@ -242,6 +251,17 @@ class Value(Protocol):
     def targets(self, params: Params) -> Params: ...
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss: ...
+
+
+@runtime_checkable
+class Regresses(Protocol):
+    """A value whose loss moves V(s, z) of the batch's own states. Given from outside, a regularizer shares the pass."""
+
+    def state_value(self, params: Params, states: Array, goals: Array) -> Array: ...
+
+    def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
+        """The loss, with V(s, z) of the batch's states and value goals, (heads, batch)."""
+        ...
 
 
 class Policy(Protocol):

@@ -212,3 +212,27 @@ def test_anchors_without_the_surface_they_belong_to_are_refused():
 
     with pytest.raises(UsageError, match="set regularized to own or both"):
         Dual(anchors=4)
+
+
+@pytest.mark.parametrize("name", ["gcivl", "gciql"])
+@pytest.mark.parametrize("fraction", [0.25, 1.0])
+def test_the_regularizer_shares_the_value_losses_pass_and_nothing_changes(rows, key, name, fraction, monkeypatch):
+    learner = Learner(small_recipe(name, regularizer=Mollified(weight=3.0, cost=0.0, fraction=fraction)), SHAPES)
+    state, batch = learner.init(jnp.asarray(0)), learner.sample(rows, key)
+
+    def found():
+        """The gradient, and for how many of the batch's own states the trained value was asked."""
+        asked = []
+        offered = type(learner.recipe.value).state_value
+        with monkeypatch.context() as patch:
+            spy = lambda self, params, states, goals: asked.append(states.shape) or offered(self, params, states, goals)
+            patch.setattr(type(learner.recipe.value), "state_value", spy)
+            gradient = jax.grad(lambda params: learner.loss(params, state.targets, batch, key)[0])(state.params)
+        return gradient, len(asked)
+
+    shared, few = found()
+    monkeypatch.setattr("mvl.learn.learner.Regresses", type("Nobody", (), {}))
+    apart, more = found()
+    assert few == more - 1
+    pairs = zip(jax.tree.leaves(shared), jax.tree.leaves(apart), strict=True)
+    assert all(np.allclose(one, other, rtol=1e-4, atol=1e-6) for one, other in pairs)

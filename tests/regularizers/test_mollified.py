@@ -154,6 +154,18 @@ def test_fraction_looks_at_that_share_of_the_batch(key):
     assert crossed.part(0.25) is crossed
 
 
+def test_values_at_the_points_are_not_asked_for_when_known(key):
+    """Known values of zero instead of |s|: the excess of a free walk is then V of the neighbor itself."""
+    points = jax.random.normal(key, (100, 2))
+    at = lambda points, goals: jnp.abs(points[None, ..., 0])
+    known = jnp.arange(100.0)[None]
+    part = Field(at, points, points, known).part(0.25)
+    assert (part.here == known[:, :25]).all()
+    regularizer = Mollified(fraction=0.25, cost=0.0)
+    near = at(points[:25] + regularizer.steps(key, (25, 2)), None)
+    assert float(regularizer(Field(at, points, points, 0 * known), key)[0]) == pytest.approx(float((near**2).mean()), rel=1e-5)
+
+
 def test_through_the_center_the_loss_is_the_same_and_neighbors_are_constant(key):
     """V = a s: by a, the square of (a (s + e) - a s - |e|) rises by 2 excess e; with constant neighbors by -2 excess s."""
     points = jnp.array([[2.0], [3.0]])

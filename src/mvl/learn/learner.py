@@ -14,7 +14,7 @@ from mvl.errors import UsageError
 from mvl.learn.split import Split
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
-from mvl.types import Batch, Field, HasSurface, Judge, Key, Loss, Metrics, Params, Settles, Shapes, View
+from mvl.types import Act, Batch, Encode, Field, HasSurface, Judge, Key, Loss, Metrics, Params, Regresses, Settles, Shapes, View
 
 
 class Parameters(NamedTuple):
@@ -94,15 +94,24 @@ class Learner:
         def act(states: Array, goals: Array) -> Array:
             return recipe.policy.act(constant.policy, states, goals, seen_by_actor, act_key, jnp.zeros(()))
 
+        value, known = self.value_loss(params.value, targets.value, batch, seen.encode, act)
         losses = {
             "representation": recipe.representation.loss(params.representation, targets.representation, batch, rep_key),
-            "value": recipe.value.loss(params.value, targets.value, batch, seen.encode, act),
+            "value": value,
             "policy": recipe.policy.loss(params.policy, self.judge(constant), batch, seen_by_actor, act_key),
         }
-        fields = self.fields(params, shaped, batch, see_key)
+        fields = self.fields(params, shaped, batch, see_key, known)
         if fields:
             losses["regularizer"] = add([recipe.regularizer(field, geometry_key) for field in fields])
         return combine(losses)
+
+    def value_loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> tuple[Loss, Array | None]:
+        """And V(s, z) of the batch where the loss has asked for it: a regularizer then need not."""
+        value = self.recipe.value
+        if not isinstance(value, Regresses):
+            return value.loss(params, targets, batch, encode, act), None
+        known = value.state_value(params, batch.observations, encode(batch.observations, batch.value_goals.vectors))
+        return value.regress(known, params, targets, batch, encode), known
 
     def view(self, params: Parameters, key: Key) -> View:
         """Goals through the representation; every question gets the same draw where it draws."""
@@ -110,13 +119,13 @@ class Learner:
         settle = rep.settle if isinstance(rep, Settles) else lambda guesses: guesses
         return View(lambda states, goals: rep.encode(params.representation, states, goals, key), settle)
 
-    def fields(self, params: Parameters, downstream: Parameters, batch: Batch, key: Key) -> list[Field]:
+    def fields(self, params: Parameters, downstream: Parameters, batch: Batch, key: Key, known: Array | None) -> list[Field]:
         """The surfaces to regularize: the value's, and a representation's own where it asks for that."""
         rep = self.recipe.representation
         chosen = rep.regularized if isinstance(rep, HasSurface) else "downstream"
         found = []
         if self.recipe.has_surface and chosen in ("downstream", "both"):
-            found.append(self.field(downstream, batch, key))
+            found.append(self.field(downstream, batch, key)._replace(known=known))
         if isinstance(rep, HasSurface) and chosen in ("own", "both"):
             found.append(rep.surface(params.representation, batch))
         return found

@@ -53,11 +53,12 @@ class Mollified:
         return replace(self, cost=cost, scale=statistics.spread if self.scale == "std" else self.scale)
 
     def __call__(self, field: Field, key: Key) -> Loss:
-        _, points, goals = field.part(self.fraction)
+        field = field.part(self.fraction)
+        points, goals = field.points, field.goals
         steps = self.steps(key, points.shape)  # (samples, batch, d)
         cost = self.price() * jnp.linalg.norm(steps, axis=-1)  # (samples, batch)
 
-        here = field.at(points, goals)[:, None]  # (heads, 1, batch)
+        here = field.here[:, None]  # (heads, 1, batch)
         near = field.at(points + self.units(points.shape[-1]) * steps, goals)  # (heads, samples, batch)
         excess = (stop_gradient(near) if self.through == "center" else near) - here - cost
         hinged = excess.mean(axis=1) if self.form == "text" else excess

@@ -66,11 +66,15 @@ class ImplicitQ:
         return apply_ensemble(params.critic, states, goals, actions)[..., 0]
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
+        seen = encode(batch.observations, batch.value_goals.vectors)
+        return self.regress(self.state_value(params, batch.observations, seen), params, targets, batch, encode)
+
+    def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
         told = batch.value_goals.vectors
         goals = encode(batch.observations, told)
         copies = params._replace(critic=targets)
         return implicit_q_loss(
-            self.state_value(params, batch.observations, goals),
+            values,
             self.state_value(params, batch.next_observations, encode(batch.next_observations, told)),
             self.critic(params, batch.observations, batch.actions, goals),
             self.critic(copies, batch.observations, batch.actions, goals),

@@ -40,13 +40,15 @@ class ImplicitV:
         return apply_ensemble(params, states, goals)[..., 0]
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
+        seen = encode(batch.observations, batch.value_goals.vectors)
+        return self.regress(self.state_value(params, batch.observations, seen), params, targets, batch, encode)
+
+    def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
         told, _, rewards, masks, _ = batch.value_goals
         here, there = self._both(targets, batch, told, encode)
         backup = rewards + batch.discount * masks * there  # (heads, batch)
         advantage = backup.min(axis=0) - here.mean(axis=0)
         weight = jnp.where(advantage >= 0, self.expectile, 1 - self.expectile)
-
-        values = self.state_value(params, batch.observations, encode(batch.observations, told))
         loss = (weight * jnp.square(backup - values)).mean(axis=1).sum()
         return loss, {"mean": values.mean(), "lowest": values.min(), "advantage": advantage.mean()}
 
