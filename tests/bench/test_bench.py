@@ -69,7 +69,7 @@ def test_evaluation_is_compared_with_one_step_at_a_time():
 def stand_in(kind, *arguments, cores=None, **settings):
     """Plausible numbers without measuring."""
     return {
-        "rate": {"flops": 1e11},
+        "rate": {"flops": 1e11, "seconds": 0.01},
         "step": {"seconds": 0.006 * settings.get("seeds", 1) ** 0.5, "operations": 8e8, "compile_seconds": 1.0, "bytes": 1e8},
         "evaluation": {"seconds": 1.0, "slow_seconds": 9.0, "episodes_per_second": 250.0},
         "command": {"seconds": 0.2 if "4" not in arguments else 0.4, "failed": 0.0},

@@ -1,7 +1,8 @@
 """The bars: what is asked of speed, as ratios, and whether this machine's figures pass."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +34,30 @@ class Bar:
         return f"{self.name:<76}{self.figure:>8.2f}{self.unit:<3}{asked:>16}   {verdict}"
 
 
+def in_turn(measures: Mapping[str, Callable[[], Found]], rounds: int = 3) -> dict[str, Found]:
+    """The fastest of several of each, taken in turn, since what disturbs a machine comes and goes."""
+    taken = [{name: ask() for name, ask in measures.items()} for _ in range(rounds)]
+    return {name: min((found[name] for found in taken), key=lambda found: found["seconds"]) for name in measures}
+
+
 def shares(cores: list[int], bounds: tuple[float, ...], where: str) -> tuple[list[Bar], dict[str, Found]]:
     """Plain steps of three sizes against the best products of the same cores."""
-    best = measure("rate", cores=set(cores))
-    found = {"matrix products": best}
+    asked = {"matrix products": partial(measure, "rate", cores=set(cores))}
+    for name, (batch, width) in SIZES.items():
+        steps = 8 if width == 512 else 100
+        asked[f"gcivl, {name}"] = partial(measure, "step", "gcivl", batch, width, steps=steps, cores=set(cores))
+    found = in_turn(asked)
     bars = []
-    for (name, (batch, width)), bound in zip(SIZES.items(), bounds, strict=True):
-        step = measure("step", "gcivl", batch, width, steps=8 if width == 512 else 100, cores=set(cores))
-        found[f"gcivl, {name}"] = step
-        share = step["operations"] / step["seconds"] / best["flops"]
+    for name, bound in zip(SIZES, bounds, strict=True):
+        step = found[f"gcivl, {name}"]
+        share = step["operations"] / step["seconds"] / found["matrix products"]["flops"]
         bars.append(Bar(f"plain GCIVL step, {name}, share of matrix products, {where}", share, bound, at_least=True))
     return bars, found
 
 
 def regularized() -> tuple[list[Bar], dict[str, Found]]:
-    """What the regularizers cost at the `cpu` preset; in turn, and the best of three, since what disturbs comes and goes."""
-    rounds = [{name: measure("step", name) for name in ("gcivl", "gcivl-mvl", "gcivl-eik")} for _ in range(3)]
-    found = {name: min((taken[name] for taken in rounds), key=lambda step: step["seconds"]) for name in rounds[0]}
+    """What the regularizers cost at the `cpu` preset."""
+    found = in_turn({name: partial(measure, "step", name) for name in ("gcivl", "gcivl-mvl", "gcivl-eik")})
     plain, mollified, eikonal = (found[name]["seconds"] for name in found)
     bars = [
         Bar("mollified step against a plain one, cpu preset", mollified / plain, 1.5, unit="x"),
@@ -63,11 +71,11 @@ def seeds(data: str) -> tuple[list[Bar], dict[str, Found]]:
     flags = ["train", data, "--recipe", "gcivl", "--value.widths", "128", "128", "128", "--policy.widths", "128", "128", "128"]
     flags += SHORT_RUN
     alone, together = measure("command", *flags), measure("command", *flags, "--seeds", "4")
-    steps = [measure("step", "gcivl", 256, 128, seeds=count) for count in (1, 4)]
-    found = {"one seed, 1000 steps": alone, "four seeds, 1000 steps": together, "step of one": steps[0], "step of four": steps[1]}
+    steps = in_turn({f"step of {count}": partial(measure, "step", "gcivl", 256, 128, seeds=count) for count in (1, 4)})
+    found = {"one seed, 1000 steps": alone, "four seeds, 1000 steps": together, **steps}
     name = "4 seeds in one process against 4 in turn, width 128"
     bars = [
-        Bar(f"{name}, steps alone", steps[1]["seconds"] / (4 * steps[0]["seconds"]), 0.75, unit="x"),
+        Bar(f"{name}, steps alone", steps["step of 4"]["seconds"] / (4 * steps["step of 1"]["seconds"]), 0.75, unit="x"),
         Bar(f"{name}, commands of 1000 steps", together["seconds"] / (4 * alone["seconds"]), 0.75, unit="x"),
     ]
     return bars, found

@@ -20,6 +20,9 @@ from mvl.sweep.store import held, progress_of, spent
 UNKNOWN_SIZES = [32, 8]
 """Numbers in an observation and an action where there is no data yet; a step's time hardly depends on them."""
 
+FACTORS = {"alpha", "beta", "cost", "expectile", "speed", "viscosity", "weight"}
+"""Settings that change what is computed but not how much: variants that differ in these alone are timed once."""
+
 
 class Probe:
     """Asks a process of its own, so that this one never takes a device."""
@@ -114,7 +117,7 @@ def _by_measuring(job: Job, known: dict[str, Any], probe: Probe) -> float | None
 def _step(variant: Variant, together: int, data: Path | None, known: dict[str, Any], probe: Probe) -> float | None:
     """Seconds of a step of so many seeds, timed once for its kind."""
     changes = {name: text for name, text in variant.changes if "." in name or name == "batch_size"}
-    told = (f"{name}={text}" for name, text in changes.items())
+    told = (f"{name}={text}" for name, text in changes.items() if name.split(".")[-1] not in FACTORS)
     kind = " ".join([probe.machine.get("backend", "cpu"), f"{together} seeds", variant.preset, variant.recipe, *told])
     if "step" not in known.get(kind, {}):
         question = {"recipe": variant.recipe, "preset": variant.preset, "task": variant.task, "changes": changes}
