@@ -14,6 +14,7 @@ ORDER = [
     "types",
     "registry",
     "data",
+    "kernels",
     "nets",
     "experts",
     "parts",

@@ -223,7 +223,11 @@ class HasSurface(Protocol):
 
 
 class Regularizer(Protocol):
-    """Axis 2: what geometry is asked of the value surface."""
+    """Axis 2: what geometry is asked of the value surface.
+
+    One that asks the field for values alone, never for their derivatives, may say `only_values: ClassVar[bool] = True`; a CPU
+    is then faster.
+    """
 
     def __call__(self, field: Field, key: Key) -> Loss: ...
 

@@ -1,17 +1,18 @@
 """A recipe as a learner: the sum of four losses, one optimizer step, a policy."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 from jax import Array
 from jax.lax import stop_gradient
 
 from mvl.data.goals import Rows, sample
 from mvl.errors import UsageError
+from mvl.learn.optimizer import Moved, move, optimizer
 from mvl.learn.split import Split
+from mvl.nets.mlp import smooth
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import Act, Batch, Encode, Field, HasSurface, Judge, Key, Loss, Metrics, Params, Regresses, Settles, Shapes, View
@@ -61,10 +62,8 @@ class Learner:
     recipe: Recipe
     shapes: Shapes
     """Sizes of the data; how goals are seen follows from the recipe."""
-
-    @property
-    def optimizer(self) -> optax.GradientTransformation:
-        return optax.adam(self.recipe.learning.learning_rate)
+    kernels: bool = True
+    """Whether a CPU may use kernels of our own; not where the compiler cuts the program up over devices."""
 
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
@@ -77,7 +76,8 @@ class Learner:
             recipe.policy.init(keys[2], seen),
         )
         targets = jax.tree.map(jnp.copy, self.targets(params))
-        return State(params, targets, self.optimizer.init(params), jnp.copy(seed), jnp.zeros((), jnp.int32))
+        moments = optimizer(recipe.learning.learning_rate).init(params)
+        return State(params, targets, moments, jnp.copy(seed), jnp.zeros((), jnp.int32))
 
     def targets(self, params: Parameters) -> Targets:
         recipe = self.recipe
@@ -86,6 +86,7 @@ class Learner:
     def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key) -> Loss:
         """Representation + value + regularizer + policy; every stop-gradient between parts is written here."""
         recipe = self.recipe
+        params, targets = (params, targets) if self.kernels else smooth((params, targets))
         rep_key, see_key, geometry_key, act_see_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
         shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
@@ -122,6 +123,8 @@ class Learner:
     def fields(self, params: Parameters, downstream: Parameters, batch: Batch, key: Key, known: Array | None) -> list[Field]:
         """The surfaces to regularize: the value's, and a representation's own where it asks for that."""
         rep = self.recipe.representation
+        if not getattr(self.recipe.regularizer, "only_values", False):
+            params, downstream = smooth((params, downstream))
         chosen = rep.regularized if isinstance(rep, HasSurface) else "downstream"
         found = []
         if self.recipe.has_surface and chosen in ("downstream", "both"):
@@ -168,14 +171,12 @@ class Learner:
         return sample_key, loss_key
 
     def update(self, state: State, batch: Batch) -> tuple[State, Metrics]:
-        """One Adam step; the copies move towards the parameters from before the step (as OGBench)."""
+        """One optimizer step."""
         loss_key = self.keys(state.seed, state.step)[1]
         grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key)
-        updates, optimizer = self.optimizer.update(grads, state.optimizer)
-        rate = self.recipe.learning.target_rate
-        moved = optax.incremental_update(self.targets(state.params), state.targets, rate)
-        params = cast(Parameters, optax.apply_updates(state.params, updates))
-        return State(params, cast(Targets, moved), optimizer, state.seed, state.step + 1), metrics
+        learning, before = self.recipe.learning, Moved(state.params, state.targets, state.optimizer)
+        after = move(before, grads, learning.learning_rate, learning.target_rate, self.targets, self.kernels)
+        return State(*after, state.seed, state.step + 1), metrics
 
     def steps(self, state: State, data: Rows, count: int, split: Split | None = None) -> tuple[State, Metrics]:
         """Many steps in one call; metrics of every step, stacked. All their batches are drawn at once, before the first step."""

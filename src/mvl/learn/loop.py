@@ -1,6 +1,7 @@
 """Training as a stream of dispatches: many steps per call, several seeds in one call."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
@@ -56,6 +57,7 @@ def dispatches(
     With a `split`, rows lie on all of its devices already. Where several devices take part, the states that come out are
     this process's own copies.
     """
+    learner = replace(learner, kernels=split is None)
     seeds, calls = state.seed.shape[0], range(int(state.step[0]), steps, per_call)
     spread = None if split else Spread.over(seeds)
     if isinstance(data, Mapped):
