@@ -3,7 +3,6 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -19,17 +18,8 @@ def adam(
     places[i], or -1 for none; it moves by `follow` towards the parameter from before the step.
     """
     trees = (parameters, means, squares, copies)
-    flat = [leaf for tree in trees for leaf in jax.tree.leaves(tree)]
-    shift = 1 + len(jax.tree.leaves(gradients))
-    made = call(
-        "mvl_adam",
-        [leaf.shape for leaf in flat],
-        rates,
-        *jax.tree.leaves(gradients),
-        *flat,
-        aliases={shift + i: i for i in range(len(flat))},
-        copies=np.asarray(places, np.int64),
-    )
-    sizes = np.cumsum([len(jax.tree.leaves(tree)) for tree in trees])
-    parts = [made[end - len(jax.tree.leaves(tree)) : end] for tree, end in zip(trees, sizes, strict=True)]
-    return tuple(jax.tree.unflatten(jax.tree.structure(tree), part) for tree, part in zip(trees, parts, strict=True))
+    given, moving = jax.tree.leaves(gradients), jax.tree.leaves(trees)
+    aliases = {1 + len(given) + i: i for i in range(len(moving))}
+    shapes = [leaf.shape for leaf in moving]
+    made = call("mvl_adam", shapes, rates, *given, *moving, aliases=aliases, copies=np.asarray(places, np.int64))
+    return jax.tree.unflatten(jax.tree.structure(trees), made)

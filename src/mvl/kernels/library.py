@@ -53,7 +53,7 @@ def compiled() -> Path:
 
 
 def folder() -> Path:
-    return Path(os.environ.get("MVL_CACHE") or Path("~/.cache/mvl").expanduser()) / "kernels"
+    return Path("~/.cache/mvl/kernels").expanduser()
 
 
 def _fingerprint(compiler: str) -> str:

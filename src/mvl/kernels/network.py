@@ -59,9 +59,10 @@ def _forward_rule(x: Array, base: Array, layers: Layers) -> tuple[Array, Any]:
 
 
 def _backward_rule(saved: Any, gradient: Array) -> tuple[Array, Array, Layers]:
-    below, base, *flat = _backward(*saved, gradient)
-    x = jnp.einsum("erw,edw->rd", below, saved[2].first)  # dropped where nobody asks
-    return x, base, jax.tree.unflatten(jax.tree.structure(saved[2]), flat)
+    x, base, layers, hidden, outputs = saved
+    below, base_gradient, *flat = _backward(x, base, layers, hidden, outputs, gradient)
+    x_gradient = jnp.einsum("erw,edw->rd", below, layers.first)  # dropped where nobody asks
+    return x_gradient, base_gradient, jax.tree.unflatten(jax.tree.structure(layers), flat)
 
 
 ensemble.defvjp(_forward_rule, _backward_rule)

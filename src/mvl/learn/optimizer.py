@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jax import Array
 
 from mvl.kernels.adam import adam
 from mvl.kernels.calls import usable
@@ -45,6 +44,6 @@ def move(before: Moved, gradients: Any, rate: float, follow: float, copied: Call
 
 def _places(params: Any, copied: Callable[[Any], Any]) -> list[int]:
     """For every leaf of the parameters, which leaf of the copies follows it; -1 for none."""
-    structure = jax.tree.structure(params)
-    order = jax.tree.leaves(copied(jax.tree.unflatten(structure, range(structure.num_leaves))))
-    return [order.index(leaf) if leaf in order else -1 for leaf in range(structure.num_leaves)]
+    count = len(jax.tree.leaves(params))
+    order = jax.tree.leaves(copied(jax.tree.unflatten(jax.tree.structure(params), range(count))))
+    return [order.index(leaf) if leaf in order else -1 for leaf in range(count)]

@@ -107,7 +107,8 @@ def _by_kernels(mlp: MLP, inputs: Sequence[Array]) -> Array:
     """All heads. A wide input that lies along the last axes only is multiplied here, once; rows begin with its product."""
     first, *others = *mlp.hidden, mlp.output
     shape = jnp.broadcast_shapes(*(x.shape[:-1] for x in inputs))
-    own, shared = [], []
+    own: list[tuple[Array, Array]] = []
+    shared: list[tuple[Array, Array]] = []
     for x, part in zip(inputs, parts_of(first, inputs), strict=True):
         (shared if x.shape[-1] >= WIDE and _repeats(x.shape[:-1], shape) else own).append((x, part))
     rows, kernel = _joined(own, shape)
