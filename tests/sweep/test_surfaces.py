@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 
 import pytest
 from made_runs import TASK, made_run, variant
@@ -17,8 +18,8 @@ def test_surfaces_stand_beside_success(tmp_path, monkeypatch, capsys):
         of = variant(recipe)
         for seed in (0, 1):
             made_run(of.folder(tmp_path) / f"seeds-{seed}", of, [seed], 0.5)
-    ask = lambda run, bound: Geometry(0.5 + 0.2 * int(run.name[-1]), 1, 1, 1, 0, 0) if run.parent.name == "gcivl" else None
-    monkeypatch.setattr(surfaces, "geometry", ask)
+    ask = lambda run: Geometry(0.5 + 0.2 * int(run.name[-1]), 1, 1, 1, 0, 0) if run.parent.name == "gcivl" else None
+    monkeypatch.setattr(surfaces, "surface_of", ask)
     command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "bc", "--seeds", "2", "--store", str(tmp_path), "--dry-run"]
     assert main([*command, "--surfaces", "--to", str(tmp_path / "to")]) == 0
     out = capsys.readouterr().out
@@ -29,3 +30,20 @@ def test_surfaces_stand_beside_success(tmp_path, monkeypatch, capsys):
     assert (row["seeds"], row["mean"], float(row["rank_correlation"])) == ("2", "50.00", pytest.approx(0.6))
     assert main(["sweep", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--dry-run", "--surfaces"]) == 0
     assert "no value over a maze" in capsys.readouterr().out
+
+
+def test_a_surface_is_measured_once_for_a_checkpoint(tmp_path, monkeypatch):
+    """And known after the checkpoint is gone; never guessed."""
+    asked = []
+    monkeypatch.setattr(surfaces, "geometry", lambda run, bound: (asked.append(run), Geometry(len(asked), 1, 1, 1, 0, 0))[1])
+    assert surfaces.surface_of(tmp_path) is None
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    checkpoint.write_bytes(b"weights")
+    assert surfaces.surface_of(tmp_path) == surfaces.surface_of(tmp_path) == Geometry(1, 1, 1, 1, 0, 0)
+    later = (tmp_path / "surface.json").stat().st_mtime + 10
+    checkpoint.unlink()
+    assert surfaces.surface_of(tmp_path).rank_correlation == 1
+    checkpoint.write_bytes(b"others")
+    os.utime(checkpoint, (later, later))  # trained further
+    assert surfaces.surface_of(tmp_path).rank_correlation == 2
+    assert len(asked) == 2

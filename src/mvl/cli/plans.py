@@ -24,6 +24,12 @@ def add_options(parser: Parser, seeds: int) -> None:
     what.add_argument("--seeds", type=int, default=seeds, help="seeds of every cell")
     where = parser.add_argument_group("where")
     where.add_argument("--store", type=Path, default=STORE, help="folder of the runs; what is finished there is not done again")
+    where.add_argument(
+        "--records",
+        type=Path,
+        metavar="FOLDER",
+        help="keep finished runs here too, without weights; they are not done again",
+    )
     where.add_argument("--data", type=Path, help="folder of the datasets; what is missing is made or fetched")
     where.add_argument("--episodes", type=int, help="make datasets with fewer training episodes than the published ones")
     where.add_argument("--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV and LaTeX")
@@ -58,11 +64,13 @@ def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) ->
 
 def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
     """Run it, show the table, write it where it was asked for; a failure of some runs is told last."""
-    from mvl.sweep import go, table
+    from mvl.sweep import go, records, table
     from mvl.sweep.results import results
 
     if options.report and options.report.exists():
         raise UsageError(f"{options.report} exists already; choose another file for --report.")
+    if options.records and (taken := records.take_in(options.records, plan.store, plan.variants)):
+        print(f"took in {taken} finished runs from {options.records}")
     failed = go.carry_out(plan, go.Options(_engine(options), options.at_once, options.episodes, options.dry_run))
     found = results(plan)
     print(f"\n{table.text(plan, found)}")
@@ -72,8 +80,10 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
         _surfaces(plan, found, options.to)
     if options.equal_time:
         _equal_time(plan, found, options.to)
+    if options.records:
+        print(f"keeping {records.keep(found, plan.store, options.records)} finished runs in {options.records}")
     if options.report:
-        _report(sorted({seed.run for result in found for seed in result.seeds}), options.report)
+        _report(sorted({seed.run for result in found for seed in result.seeds if seed.whole}), options.report)
     if failed:
         shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
         raise MvlError(f"{len(failed)} runs failed; the same command tries them again:\n{shown}")
@@ -111,7 +121,7 @@ def _show_beside(plan: "Plan", about: ModuleType, cells: list[Any], to: Path | N
 def _report(runs: list[Path], to: Path) -> None:
     """Films take longest and a table has many runs: they are left to `mvl report`."""
     if not runs:
-        raise UsageError("no run is finished yet, so there is nothing to report on.")
+        raise UsageError("no finished run with its weights is here, so there is nothing to report on.")
 
     from mvl.cli.report import run
 

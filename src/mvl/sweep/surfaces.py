@@ -2,12 +2,15 @@
 
 import csv
 import io
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mvl.data.files import atomic
 from mvl.regularizers.mollified import Mollified
 from mvl.report.geometry import Geometry, geometry, mean
+from mvl.runs.folder import RunFolder
 from mvl.sweep.plan import Plan
 from mvl.sweep.results import Result
 from mvl.sweep.table import piped, write_texts
@@ -44,11 +47,22 @@ def measured(found: Sequence[Result], say: Callable[[str], None]) -> list[Surfac
     surfaces = []
     for number, result in enumerate(wholes, 1):
         say(f"measuring surfaces: {number}/{len(wholes)}")
-        each = [geometry(run, BOUND) for run in sorted({seed.run for seed in result.seeds})]
+        each = [surface_of(run) for run in sorted({seed.run for seed in result.seeds})]
         known = [one for one in each if one is not None]
         if known:
             surfaces.append(Surface(result, mean(known)))
     return surfaces
+
+
+def surface_of(run: Path) -> Geometry | None:
+    """Measured once for a checkpoint and written down in the run's folder, which may have lost its checkpoint since."""
+    written, checkpoint = run / "surface.json", RunFolder(run).checkpoint_file
+    if checkpoint.exists() and not (written.exists() and written.stat().st_mtime >= checkpoint.stat().st_mtime):
+        found = geometry(run, BOUND)
+        with atomic(written) as partial:
+            partial.write_text(json.dumps(found and found.to_json()) + "\n")
+    known = json.loads(written.read_text()) if written.exists() else None
+    return Geometry(**known) if known else None
 
 
 def markdown(surfaces: Sequence[Surface]) -> str:

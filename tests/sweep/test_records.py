@@ -1,0 +1,47 @@
+"""Finished runs without weights: kept beside a table, and taken in by a store that has lost them."""
+
+import json
+
+from made_runs import TASK, made_run, variant
+
+from mvl.cli import main
+from mvl.sweep.store import held, spent
+
+
+def test_what_is_kept_is_not_done_again(tmp_path, capsys):
+    of = variant()
+    first, second, records = tmp_path / "first", tmp_path / "second", tmp_path / "records"
+    run = made_run(of.folder(first) / "seeds-0", of, [0], 0.4)
+    events = [{"event": "began", "time": 0.0}, {"event": "ended", "time": 90.0}]
+    run.with_name("seeds-0.clock.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    described = json.loads((run / "run.json").read_text())
+    described["data"]["path"] = "/somewhere/else/walk.npz"
+    (run / "run.json").write_text(json.dumps(described))
+    (run / "value.png").write_bytes(b"a picture")
+    made_run(of.folder(first) / "seeds-1", of, [1], 0.6, until=20)
+
+    ask = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "2", "--dry-run", "--records", str(records)]
+    assert main([*ask, "--store", str(first)]) == 0
+    assert "keeping 1 finished runs" in capsys.readouterr().out
+    kept = sorted(path.relative_to(of.folder(records)).as_posix() for path in records.rglob("*") if path.is_file())
+    assert kept == ["seeds-0.clock.jsonl", "seeds-0/evaluations.jsonl", "seeds-0/run.json"]
+    assert "somewhere" not in (of.folder(records) / "seeds-0" / "run.json").read_text()
+
+    assert main([*ask, "--store", str(second)]) == 0
+    out = capsys.readouterr().out
+    assert "took in 1 finished runs" in out
+    assert "1 seeds are done, 1 runs are left to do" in out
+    there = held(of, second, None).finished
+    assert list(there) == [0]
+    assert (round(there[0].overall, 6), there[0].whole) == (0.4, False)
+    assert spent(there[0].run) == 90
+    assert main([*ask, "--store", str(second)]) == 0
+    assert "took in" not in capsys.readouterr().out
+
+
+def test_runs_without_weights_have_no_report(tmp_path, capsys):
+    of = variant()
+    made_run(of.folder(tmp_path) / "seeds-0", of, [0])
+    ask = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "1", "--dry-run", "--store", str(tmp_path)]
+    assert main([*ask, "--report", str(tmp_path / "page.html")]) == 2
+    assert "no finished run with its weights" in capsys.readouterr().err
