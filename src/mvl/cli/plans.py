@@ -83,7 +83,7 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
     if options.records:
         print(f"keeping {records.keep(found, plan.store, options.records)} finished runs in {options.records}")
     if options.report:
-        _report(sorted({seed.run for result in found for seed in result.seeds if seed.whole}), options.report)
+        _report(sorted({seed.run for result in found for seed in result.seeds}), options.report)
     if failed:
         shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
         raise MvlError(f"{len(failed)} runs failed; the same command tries them again:\n{shown}")
@@ -121,7 +121,7 @@ def _show_beside(plan: "Plan", about: ModuleType, cells: list[Any], to: Path | N
 def _report(runs: list[Path], to: Path) -> None:
     """Films take longest and a table has many runs: they are left to `mvl report`."""
     if not runs:
-        raise UsageError("no finished run with its weights is here, so there is nothing to report on.")
+        raise UsageError("no run is finished yet, so there is nothing to report on.")
 
     from mvl.cli.report import run
 

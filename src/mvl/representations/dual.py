@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from mvl.errors import UsageError
-from mvl.nets.mlp import MLP, apply_ensemble, apply_mlp, heads_of, init_ensemble
+from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
 from mvl.types import Batch, Field, Key, Loss, Params, Shapes, Stream, Wants
 from mvl.values.implicit_q import implicit_q_loss
 
@@ -66,8 +66,8 @@ class Dual:
 
     def at(self, params: Params, states: Array, goals: Array) -> Array:
         """f_e(s, g): (heads, ...)."""
-        pairs = zip(heads_of(params.state), heads_of(params.goal), strict=True)
-        return jnp.stack([(apply_mlp(phi, states) * apply_mlp(psi, goals)).sum(-1) for phi, psi in pairs]) / jnp.sqrt(self.size)
+        pairs = zip(apply_ensemble(params.state, states), apply_ensemble(params.goal, goals), strict=True)
+        return jnp.stack([(phi * psi).sum(-1) for phi, psi in pairs]) / jnp.sqrt(self.size)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
         drawn = batch.representation_goals or batch.value_goals

@@ -14,6 +14,7 @@ from typing import Any
 from mvl.data.files import atomic
 from mvl.data.names import TaskName
 from mvl.errors import MvlError
+from mvl.kernels.library import why_not
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Recipe
 from mvl.types import Shapes
@@ -105,7 +106,7 @@ class RunFolder:
 
     def describe(self, description: Description) -> None:
         """Write run.json."""
-        surroundings = {"format": FORMAT, "versions": versions(), "git": git_state()}
+        surroundings = {"format": FORMAT, "versions": versions(), "git": git_state(), "kernels": not why_not()}
         with atomic(self.description_file) as partial:
             partial.write_text(json.dumps({**description.to_json(), **surroundings}, indent=2) + "\n")
 

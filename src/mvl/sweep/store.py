@@ -26,11 +26,6 @@ class Seed:
     data: str
     """SHA-256 of the file it was trained on."""
 
-    @property
-    def whole(self) -> bool:
-        """Whether its weights are there too."""
-        return RunFolder(self.run).checkpoint_file.exists()
-
 
 @dataclass(frozen=True)
 class Held:
