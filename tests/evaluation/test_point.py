@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mvl.evaluation.environments import Slot, Start, quietly, slot_class
+from mvl.evaluation.environments import Slot, Start, maker, quietly, slot_class
 from mvl.evaluation.point import Point
 
 
@@ -74,3 +74,18 @@ def test_a_point_that_keeps_leaning_is_simulated_once():
             assert np.allclose(quick.maze.data.geom("pointbody").xpos[:2], quick.observation)
     assert 0 < len(asked) - counted < 100
     assert len(asked) == 2 * counted
+
+
+def test_points_that_share_a_simulator_do_not_disturb_each_other():
+    """Two of them in turn, into walls and along them, against environments of their own."""
+    name = "pointmaze-medium-navigate-v0"
+    with quietly():
+        make = maker(name, None)
+        plain, quick = [Slot(name), Slot(name)], [make(), make()]
+        assert quick[0].env is quick[1].env
+        for start, one, other in zip((Start(1, 3), Start(4, 8)), plain, quick, strict=True):
+            assert all(np.array_equal(a, b) for a, b in zip(one.reset(start), other.reset(start), strict=True))
+        for actions in zip(pushes(3, 600), pushes(8, 600), strict=True):
+            for action, one, other in zip(actions, plain, quick, strict=True):
+                assert np.array_equal(one.step(action), other.step(action))
+                assert (one.done, one.success, one.steps) == (other.done, other.success, other.steps)

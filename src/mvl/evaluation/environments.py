@@ -9,8 +9,9 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -104,15 +105,26 @@ def slot_class(dataset_name: str) -> "type[Slot] | type[Kitchen]":
     return Kitchen
 
 
+def maker(dataset_name: str, film: Film | None) -> "Callable[[], Slot | Kitchen | Filmed]":
+    """What makes the slots of a worker; points that nobody films share a simulator."""
+    from mvl.evaluation.point import Point
+
+    kind = slot_class(dataset_name)
+    if film:
+        return lambda: Filmed(kind(dataset_name), film)
+    if kind is Point:
+        return partial(Point, dataset_name, Slot(dataset_name))
+    return lambda: kind(dataset_name)
+
+
 def serve(handle: int, dataset_name: str, scratch: str, film: Film | None) -> None:
     """A worker: answers resets and steps for its share of the episodes until the pipe closes."""
     pipe = Connection(handle)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     tempfile.tempdir = scratch
     slots: list[Slot | Kitchen | Filmed] = []
-    kind = slot_class(dataset_name)
-    made = lambda: Filmed(kind(dataset_name), film) if film else kind(dataset_name)
     try:
+        made = maker(dataset_name, film)
         while True:
             request, payload = pipe.recv()
             if request == "reset":
