@@ -44,13 +44,12 @@ float* data(const Results& results, int index) { return (*results.get<Array>(ind
 struct Ensemble {
   std::vector<Network> heads;
   int each;  // arrays of a layer
-  bool norm;
 };
 
 Ensemble ensemble(Array x, Array base, Array first, const Arrays& others, int layers, bool norm) {
   const auto size = first.dimensions(), start = base.dimensions();
   const int count = size[0], each = norm ? 4 : 2;
-  Ensemble made{{}, each, norm};
+  Ensemble made{{}, each};
   for (int head = 0; head < count; ++head) {
     Network net{x.typed_data(), base.typed_data() + head * start[1] * start[2], int(x.dimensions()[0]), int(start[1]), {}};
     net.layers.push_back({first.typed_data() + head * size[1] * size[2], nullptr, nullptr, nullptr, int(size[1]), int(size[2]), false});
