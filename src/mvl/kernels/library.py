@@ -28,8 +28,9 @@ def why_not() -> str:
     try:
         library = ctypes.CDLL(str(compiled()))
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", "") or str(error)
-        return f"they could not be compiled: {said.strip().splitlines()[0]}"
+        said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[0]
+        print(f"mvl: going on without kernels, which could not be compiled: {said}", file=sys.stderr)
+        return f"they could not be compiled: {said}"
     for name in TARGETS:
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
     return ""

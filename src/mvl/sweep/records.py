@@ -4,7 +4,9 @@ A record is a run folder with its description and its evaluations alone, so the 
 """
 
 import json
+import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -24,7 +26,8 @@ def take_in(records: Path, store: Path, variants: Iterable[Variant]) -> int:
             run = variant.folder(store) / file.parent.name
             if not run.exists():
                 _copy_clock(file.parent, run)
-                shutil.copytree(file.parent, run)
+                with tempfile.TemporaryDirectory(dir=store) as work:  # whole or not at all, wherever this is stopped
+                    os.replace(shutil.copytree(file.parent, Path(work) / run.name), run)
                 taken += 1
     return taken
 
@@ -52,6 +55,6 @@ def _keep(run: Path, record: Path) -> None:
 
 def _copy_clock(run: Path, to: Path) -> None:
     clock = run.with_name(f"{run.name}.clock.jsonl")
+    to.parent.mkdir(parents=True, exist_ok=True)
     if clock.exists():
-        to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(clock, to.with_name(f"{to.name}.clock.jsonl"))
