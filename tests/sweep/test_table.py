@@ -6,8 +6,10 @@ import json
 
 import pytest
 from made_runs import TASK, made_run, variant
+from matplotlib.figure import Figure
 
 from mvl.cli import main
+from mvl.sweep import picture
 from mvl.sweep.plan import Plan, paper_cells, sweep_cells
 from mvl.sweep.results import results
 from mvl.sweep.table import as_csv, latex, markdown, text, write
@@ -89,3 +91,17 @@ def test_a_page_about_the_runs(filled, tmp_path, capsys):
     assert "exists already" in capsys.readouterr().err
     assert main([*words[:3], "pointmaze-large", *words[4:], "--report", str(tmp_path / "none.html")]) == 2
     assert "no run is finished yet" in capsys.readouterr().err
+
+
+def test_the_picture_has_every_seed_and_the_papers_cell(filled, tmp_path):
+    ax = Figure().subplots()
+    picture._panel(ax, results(filled))
+    by_color = lambda color, marker: [
+        list(line.get_xdata()) for line in ax.lines if (line.get_color(), line.get_marker()) == (color, marker)
+    ]
+    assert [pytest.approx(values) for values in ([76, 80, 77], [10, 12], [70])] == by_color(picture.OURS, "o")[::2]
+    assert by_color(picture.OURS, "None")[0] == pytest.approx([72.49, 82.84], abs=0.01)  # one seed has no interval
+    assert len(by_color(picture.OURS, "None")) == 2
+    assert by_color(picture.PAPER, "D") == [[78], [69], [0], [76]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["ORIG", "VIB", "VIP (not run)", "DUAL"]
+    assert picture.write(filled, results(filled), tmp_path).read_bytes().startswith(b"\x89PNG")

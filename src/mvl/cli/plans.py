@@ -32,7 +32,9 @@ def add_options(parser: Parser, seeds: int) -> None:
     )
     where.add_argument("--data", type=Path, help="folder of the datasets; what is missing is made or fetched")
     where.add_argument("--episodes", type=int, help="make datasets with fewer training episodes than the published ones")
-    where.add_argument("--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV and LaTeX")
+    where.add_argument(
+        "--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV, LaTeX and a picture"
+    )
     where.add_argument("--surfaces", action="store_true", help="also measure the value surfaces over mazes")
     where.add_argument(
         "--equal-time", action="store_true", help="also compare after equal training time; times what a step takes"
@@ -64,7 +66,7 @@ def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) ->
 
 def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
     """Run it, show the table, write it where it was asked for; a failure of some runs is told last."""
-    from mvl.sweep import go, records, table
+    from mvl.sweep import go, picture, records, table
     from mvl.sweep.results import results
 
     if options.report and options.report.exists():
@@ -75,7 +77,8 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
     found = results(plan)
     print(f"\n{table.text(plan, found)}")
     if options.to:
-        print("\n".join(f"wrote {path}" for path in table.write(plan, found, options.to)))
+        files = [*table.write(plan, found, options.to), picture.write(plan, found, options.to)]
+        print("\n".join(f"wrote {path}" for path in files))
     if options.surfaces:
         _surfaces(plan, found, options.to)
     if options.equal_time:
