@@ -3,13 +3,20 @@
 import os
 from pathlib import Path
 
+from mvl.xla_flags import check_flags, complaint
+
 # Tests compile many small programs and run each of them briefly: spend little on optimizing, and compile each once.
 # Two test processes share the cores, so none takes more than one. Child processes inherit all of it.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 "
-    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+WANTED_FLAGS = (
+    "--xla_cpu_multi_thread_eigen=false",
+    "--xla_backend_optimization_level=0",
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
 )
+said = "" if "XLA_FLAGS" in os.environ else complaint(" ".join(WANTED_FLAGS))
+unknown_flags = [flag for flag in WANTED_FLAGS if flag in said]
+unchecked = "XLA_FLAGS" in os.environ or bool(said)
+os.environ.setdefault("XLA_FLAGS", " ".join(flag for flag in WANTED_FLAGS if flag not in unknown_flags))
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
@@ -21,9 +28,24 @@ import pytest
 
 from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device
+from mvl.errors import MvlError
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
 from mvl.registry import AXES
+
+
+def pytest_configure(config):
+    """Refuse flags that would end the process while pytest holds back what it prints."""
+    if unchecked and not hasattr(config, "workerinput"):  # the workers of pytest-xdist inherit what was checked here
+        try:
+            check_flags()
+        except MvlError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def pytest_terminal_summary(terminalreporter):
+    if unknown_flags:
+        terminalreporter.write_line(f"not set, because this jaxlib does not know it: {' '.join(unknown_flags)}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -238,3 +238,21 @@ def test_doctor_reports_devices_and_rendering(capsys, monkeypatch):
     assert "osmesa  works" in out
     monkeypatch.setattr("mvl.runs.devices._renders", lambda backend: False)
     assert "install libegl1" in answer(capsys, "doctor")[1]
+
+
+def test_flags_that_xla_does_not_know_are_named(monkeypatch, capsys):
+    """XLA would end this very process; nothing may reach JAX."""
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_nonsense=1 --xla_more=2")
+    code, _, err = answer(capsys, "doctor")
+    assert code == 1
+    assert "Unknown flags: --xla_nonsense=1 --xla_more=2" in err
+    monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=high")
+    assert "Couldn't interpret value high for flag xla_backend_optimization_level" in answer(capsys, "doctor")[2]
+
+
+def test_tests_refuse_flags_that_xla_does_not_know():
+    """Such a flag would end pytest while it holds back all output: no word, exit code 1."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", "help_is_quick"]
+    done = subprocess.run(command, env={**os.environ, "XLA_FLAGS": "--xla_nonsense=1"}, capture_output=True, text=True)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "Unknown flag: --xla_nonsense=1" in done.stderr

@@ -11,6 +11,7 @@ from mvl.errors import MvlError
 from mvl.kernels.library import why_not
 from mvl.learn.spread import cores
 from mvl.runs.folder import git_state, versions
+from mvl.xla_flags import check_flags
 
 RENDERERS = "libegl1 and libgl1-mesa-dri, or libosmesa6"
 
@@ -23,6 +24,7 @@ _PROBE = (
 def report() -> str:
     import jax
 
+    check_flags()
     lines = ["versions"]
     lines += [f"  {name:<26}{value}" for name, value in versions().items()]
     state = git_state()
