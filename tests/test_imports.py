@@ -12,6 +12,7 @@ PARTS = {"representations", "regularizers", "values", "policies"}
 ORDER = [
     "errors",
     "xla_flags",
+    "processes",
     "types",
     "registry",
     "data",

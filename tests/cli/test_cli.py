@@ -13,6 +13,7 @@ import pytest
 
 from conftest import walk, write_npz
 from mvl.cli import COMMANDS, main
+from mvl.cli import recipes as recipes
 
 SMALL = [
     *["--value.widths", "8", "8", "--policy.widths", "8", "--batch-size", "16", "--steps", "40", "--steps-per-dispatch", "10"],
@@ -188,6 +189,34 @@ def test_ctrl_c_ends_with_130_and_the_command_to_resume(tmp_path, data_file):
     assert f"mvl train --resume {run}" in err
     assert "Traceback" not in err
     assert (run / "checkpoint.safetensors").exists()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("closed", [1, 2])
+def test_output_that_nobody_reads_ends_it_quietly(closed, unbuffered):
+    """As in `mvl recipes | head -1`: the reader is gone before anything is written."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    where = "stdout" if closed == 1 else "stderr"
+    printing = f"cli.overview = lambda: print('words', file=sys.{where}) or ''"
+    code = f"import sys; from mvl import cli; {printing}; sys.exit(cli.main(['-h']))"
+    outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, where: theirs}
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONUNBUFFERED": unbuffered}, **outputs)
+    os.close(theirs)
+    assert done.returncode == 0
+    assert not done.stderr
+    assert not done.stdout
+
+
+def test_another_broken_pipe_is_no_closed_output(monkeypatch):
+    """A pipe to a child process, say: such an error must not end a command as if all was well."""
+
+    def fail(argv):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("mvl.cli.recipes.run", fail)
+    with pytest.raises(BrokenPipeError):
+        main(["recipes"])
 
 
 def test_data_check_reports(capsys, tmp_path):

@@ -1,8 +1,11 @@
 """Playing episodes in the real pointmaze: the protocol, and that nothing depends on the number of workers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import mvl
 from mvl.errors import MvlError
 from mvl.evaluation.environments import Environments, Start, quietly, slot_class
 from mvl.evaluation.rollout import play, starts
@@ -79,7 +82,52 @@ def test_random_transitions_do_not_depend_on_the_company():
 
 
 def test_a_failing_worker_is_reported():
-    with Environments("pointmaze-nowhere-navigate-v0", 1) as environments, pytest.raises(MvlError, match="worker failed"):
+    with Environments("pointmaze-nowhere-navigate-v0", 1) as environments, pytest.raises(MvlError, match="worker process failed"):
+        environments.reset([Start(1, 0)])
+
+
+def kill(environments, number):
+    process = environments.workers[number].process
+    process.kill()
+    process.wait()
+
+
+def test_killed_workers_are_replaced_and_their_episodes_are_the_same(maze, capfd):
+    """One dies before an evaluation, another in the middle of its episodes."""
+    walk = oracle(maze)
+
+    def killing(observations, goals, numbers, time):
+        if time == 20:
+            kill(environments, 1)
+        return walk(observations, goals, numbers, time)
+
+    with Environments(TASK, 2) as environments:
+        whole = [play(walk, environments, seeds=1, episodes=1, seed=(number,), record=True) for number in range(2)]
+        broken = [play(killing, environments, seeds=1, episodes=1, seed=(0,), record=True)]
+        kill(environments, 0)
+        broken.append(play(walk, environments, seeds=1, episodes=1, seed=(1,), record=True))
+    for one, other in zip(whole, broken, strict=True):
+        for field in ("success", "lengths", "goals"):
+            assert np.array_equal(getattr(one, field), getattr(other, field))
+        assert all(np.array_equal(a, b) for a, b in zip(one.paths, other.paths, strict=True))
+    line = "mvl: a worker process died (killed by signal 9; is there enough memory?); a new one does its work again.\n"
+    assert capfd.readouterr().err == 2 * line
+
+
+def test_a_worker_that_dies_twice_in_a_round_ends_it():
+    with Environments(TASK, 1) as environments:
+        environments.reset([Start(1, 0)])
+        kill(environments, 0)
+        environments.step(np.zeros((1, 2), np.float32))
+        kill(environments, 0)
+        with pytest.raises(MvlError, match=r"died, and so did its replacement \(killed by signal 9; is there enough memory\?\)"):
+            environments.step(np.zeros((1, 2), np.float32))
+
+
+def test_a_worker_that_cannot_start_says_why(tmp_path, monkeypatch):
+    (tmp_path / "numpy.py").write_text("raise ImportError('this NumPy is broken')")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(mvl.__file__).parents[1]}")
+    with Environments(TASK, 1) as environments, pytest.raises(MvlError, match=r"exit code 1: ImportError: this NumPy is broken"):
         environments.reset([Start(1, 0)])
 
 

@@ -16,11 +16,13 @@ import mvl
 from conftest import small_recipe, walk, write_npz
 from mvl.errors import DataError, MvlError, StoppedError, UsageError
 from mvl.learn.loop import NonFiniteLossError
+from mvl.processes import Worker
 from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
 from mvl.runs.evaluation import restore
 from mvl.runs.folder import RunFolder
 from mvl.runs.training import resume, train
+from untrained import MEDIUM
 
 SCHEDULE = {"steps": 40, "log_every": 10, "eval_every": 20, "save_every": 20, "steps_per_dispatch": 10}
 
@@ -111,6 +113,32 @@ def test_ctrl_c_saves_and_says_how_to_go_on(data_file, tmp_path):
     assert caught.value.exit_code == 130
     assert int(restore(run)[2].step[0]) >= 10
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_run_whose_workers_die_is_saved_and_goes_on_as_unbroken(tmp_path, monkeypatch):
+    """The evaluation that failed, here the last one, is done when the run is continued."""
+    for name, seed in ((f"{MEDIUM}.npz", 0), (f"{MEDIUM}-val.npz", 1)):
+        write_npz(tmp_path / name, walk(seed=seed))
+    settings = {**SCHEDULE, "steps": 20, "eval_episodes": 1, "data": tmp_path, "workers": 1}
+    whole = train(MEDIUM, small_recipe("bc"), run=tmp_path / "whole", **settings)
+    run, start = tmp_path / "broken", Worker._start
+
+    def start_and_kill(worker):
+        start(worker)
+        worker.process.kill()
+
+    monkeypatch.setattr(Worker, "_start", start_and_kill)
+    with pytest.raises(MvlError) as caught:
+        train(MEDIUM, small_recipe("bc"), run=run, **settings)
+    monkeypatch.undo()
+    assert caught.value.exit_code == 1
+    assert str(caught.value) == (
+        f"step 20 is saved (continue with: mvl train --resume {run}), but cannot be evaluated: "
+        "a worker process died, and so did its replacement (killed by signal 9; is there enough memory?)"
+    )
+    assert int(restore(run)[2].step[0]) == 20
+    resume(run, workers=1)
+    assert files(run) == files(whole)
 
 
 def test_non_finite_loss_stops_and_keeps_the_last_good_checkpoint(data_file, tmp_path):

@@ -11,6 +11,7 @@ from conftest import small_recipe
 from mvl.cli import main
 from mvl.errors import MvlError, UsageError
 from mvl.evaluation import film as filming
+from mvl.processes import Worker
 from mvl.runs import devices
 from mvl.runs.video import Shots, film, in_words, longest
 from untrained import MEDIUM, untrained
@@ -51,6 +52,21 @@ def test_a_film_shows_an_episode_of_the_evaluation(tmp_path, rendering):
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     with pytest.raises(MvlError, match=r"task2-episode1-\w+.mp4 exists already"):
         film(run, tmp_path / "films", shots)
+
+
+def test_the_film_of_a_worker_that_dies_is_filmed_again_whole(tmp_path, rendering, monkeypatch):
+    run, shots = untrained(tmp_path / "run", small_recipe()), Shots(tasks=[2], size=64, fps=10, frames=20)
+    started, start = [], Worker._start
+    monkeypatch.setattr(Worker, "_start", lambda worker: (start(worker), started.append(worker.process)))
+
+    def kill(done, total):
+        if done == 500:
+            started[-1].kill()
+
+    (whole,), (broken,) = film(run, tmp_path / "whole", shots), film(run, tmp_path / "broken", shots, kill)
+    assert len(started) == 3
+    assert broken[1:] == whole[1:]
+    assert np.array_equal(frames(broken.path, 64)[1], frames(whole.path, 64)[1])
 
 
 @pytest.mark.parametrize(("task", "shapes"), [("cube-single-play-v0", (28, 5, 28)), ("kitchen-partial-v2", (30, 9, 30))])

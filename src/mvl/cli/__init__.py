@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import select
 import sys
 from pathlib import Path
 
@@ -26,6 +27,8 @@ COMMANDS = {
     "demo": "From nothing to an evaluated policy and a picture, in minutes.",
 }
 
+OUTPUTS = (1, 2)
+"""File descriptors of standard output and standard error."""
 USAGE = "usage: mvl COMMAND ...\n\nGoal-reaching policies from logged data (mollified value learning).\n\n"
 
 
@@ -36,19 +39,11 @@ def overview() -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; errors a user can mend are one sentence on standard error."""
-    argv = sys.argv[1:] if argv is None else argv
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path("~/.cache/mvl/jax").expanduser()))
     try:
-        if not argv or argv[0] in ("-h", "--help"):
-            print(overview(), end="")
-            return 0 if argv else 2
-        if argv[0] == "--version":
-            print(__version__)
-            return 0
-        if argv[0] not in COMMANDS:
-            raise unknown("command", argv[0], COMMANDS)
-        importlib.import_module(f"mvl.cli.{argv[0]}").run(argv[1:])
-        return 0
+        code = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
     except MvlError as error:
         print(f"mvl: {error}", file=sys.stderr)
         return error.exit_code
@@ -56,5 +51,30 @@ def main(argv: list[str] | None = None) -> int:
         print("mvl: stopped.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has left; nothing more to say
+        if not _output_is_closed():
+            raise
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for output in OUTPUTS:  # what is still buffered is written at exit
+            os.dup2(nowhere, output)
         return 0
+
+
+def _run(argv: list[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help"):
+        print(overview(), end="")
+        return 0 if argv else 2
+    if argv[0] == "--version":
+        print(__version__)
+        return 0
+    if argv[0] not in COMMANDS:
+        raise unknown("command", argv[0], COMMANDS)
+    importlib.import_module(f"mvl.cli.{argv[0]}").run(argv[1:])
+    return 0
+
+
+def _output_is_closed() -> bool:
+    """Whether the reader of our standard output or standard error is gone, as after `mvl recipes | head -1`."""
+    waiting = select.poll()
+    for output in OUTPUTS:
+        waiting.register(output, select.POLLOUT)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in waiting.poll(0))

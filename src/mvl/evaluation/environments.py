@@ -1,25 +1,19 @@
 """Environments in worker processes, stepped together. Nothing here needs JAX, so workers start quickly."""
 
-import contextlib
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mvl.data.generate.run import scratch_folder
-from mvl.errors import MvlError
 from mvl.evaluation.film import AT_ONCE, Film, Filmed
+from mvl.processes import Worker
 
 if TYPE_CHECKING:
     from mvl.evaluation.kitchen import Kitchen
@@ -117,84 +111,65 @@ def maker(dataset_name: str, film: Film | None) -> "Callable[[], Slot | Kitchen 
     return lambda: kind(dataset_name)
 
 
-def serve(handle: int, dataset_name: str, scratch: str, film: Film | None) -> None:
-    """A worker: answers resets and steps for its share of the episodes until the pipe closes."""
-    pipe = Connection(handle)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    tempfile.tempdir = scratch
-    slots: list[Slot | Kitchen | Filmed] = []
-    try:
-        made = maker(dataset_name, film)
-        while True:
-            request, payload = pipe.recv()
-            if request == "reset":
-                slots += [made() for _ in range(len(payload) - len(slots))]
-                active = slots[: len(payload)]
-                pipe.send([slot.reset(start) for slot, start in zip(active, payload, strict=True)])
-            else:
-                observations = [slot.step(action) for slot, action in zip(active, payload, strict=True)]
-                pipe.send((np.array(observations), [slot.done for slot in active], [slot.success for slot in active]))
-    except (EOFError, BrokenPipeError, KeyboardInterrupt):
-        return
-    except Exception:
-        with contextlib.suppress(BrokenPipeError):  # Ctrl-C ends encoders too, and by now the parent may have left
-            pipe.send(traceback.format_exc())
+class Player:
+    """Runs in a worker process: plays the worker's share of the episodes."""
+
+    def __init__(self, dataset_name: str, scratch: str, film: Film | None) -> None:
+        tempfile.tempdir = scratch
+        self.make = maker(dataset_name, film)
+        self.slots: list[Slot | Kitchen | Filmed] = []
+
+    def __call__(self, request: "list[Start] | np.ndarray") -> Any:
+        """Starts begin new episodes; actions (episodes, a) are one step of each."""
+        if isinstance(request, list):
+            self.slots += [self.make() for _ in range(len(request) - len(self.slots))]
+            self.active = self.slots[: len(request)]
+            return [slot.reset(start) for slot, start in zip(self.active, request, strict=True)]
+        observations = [slot.step(action) for slot, action in zip(self.active, request, strict=True)]
+        return np.array(observations), [slot.done for slot in self.active], [slot.success for slot in self.active]
 
 
 class Environments:
-    """Environments of one task, shared out over processes. What happens in them does not depend on how many."""
+    """Environments of one task, shared out over processes. What happens in them does not depend on how many.
+
+    A process that dies is replaced once per round of episodes. The new one plays its episodes again from their starts with
+    the same actions, and so comes to the same states.
+    """
 
     def __init__(self, dataset_name: str, workers: int, film: Film | None = None) -> None:
         kind = slot_class(dataset_name)
         self.tasks, self.at_once = kind.tasks, min(kind.at_once, AT_ONCE) if film else kind.at_once
         renderer = {"MUJOCO_GL": film.backend} if film else {}
         self.scratch = tempfile.mkdtemp(prefix="mvl-")  # environments leave model files behind
-        self.pipes: list[Connection] = []
-        self.processes: list[subprocess.Popen[bytes]] = []
-        for _ in range(workers):
-            ours, theirs = Pipe()
-            # A plain child process: one started by multiprocessing would run the caller's script once more.
-            code = f"from {__name__} import Film, serve; serve({theirs.fileno()}, {dataset_name!r}, {self.scratch!r}, {film!r})"
-            command = [sys.executable, "-W", "ignore", "-c", code]
-            self.processes.append(subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ, **renderer}))
-            theirs.close()
-            self.pipes.append(ours)
+        self.workers = [
+            Worker(Player, dataset_name, self.scratch, film, log=Path(self.scratch) / f"worker{index}.log", environment=renderer)
+            for index in range(workers)
+        ]
 
     def reset(self, starts: list[Start]) -> tuple[np.ndarray, np.ndarray]:
         """Begin these episodes: observations (episodes, d) and goals (episodes, k)."""
-        self.cuts = [len(starts) * index // len(self.pipes) for index in range(len(self.pipes) + 1)]
-        answers = self._ask("reset", [starts[a:b] for a, b in zip(self.cuts, self.cuts[1:], strict=False)])
-        pairs = [pair for answer in answers for pair in answer]
+        count = len(self.workers)
+        self.cuts = [len(starts) * index // count for index in range(count + 1)]
+        pairs = [pair for answer in self._ask(starts, new_round=True) for pair in answer]
         return np.array([pair[0] for pair in pairs], np.float32), np.array([pair[1] for pair in pairs], np.float32)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Observations, whether each episode is over, and what it has reached by now, (episodes, 1 or subtasks)."""
-        answers = self._ask("step", [actions[a:b] for a, b in zip(self.cuts, self.cuts[1:], strict=False)])
+        answers = self._ask(actions, new_round=False)
         observations, done, success = zip(*[answer for answer in answers if len(answer[1])], strict=True)
         return np.concatenate(observations).astype(np.float32), np.concatenate(done), np.concatenate(success)
 
-    def _ask(self, request: str, payloads: list[Any]) -> list[Any]:
-        for pipe, payload in zip(self.pipes, payloads, strict=True):
-            pipe.send((request, payload))
-        answers = []
-        for pipe in self.pipes:
-            try:
-                answer = pipe.recv()
-            except EOFError:
-                raise MvlError("an evaluation worker ended unexpectedly; is there enough memory?") from None
-            if isinstance(answer, str):
-                raise MvlError(f"an evaluation worker failed:\n{answer}")
-            answers.append(answer)
-        return answers
+    def _ask(self, rows: list[Start] | np.ndarray, new_round: bool) -> list[Any]:
+        """Every worker's answer to its share of the rows."""
+        for worker, first, last in zip(self.workers, self.cuts, self.cuts[1:], strict=False):
+            worker.ask(rows[first:last], new_round)
+        return [worker.answer() for worker in self.workers]
 
     def close(self) -> None:
-        for pipe in self.pipes:
-            pipe.close()
-        for process in self.processes:
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        for worker in self.workers:
+            worker.pipe.close()  # all of them end at the same time
+        for worker in self.workers:
+            worker.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def __enter__(self) -> "Environments":

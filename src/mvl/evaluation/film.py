@@ -62,6 +62,8 @@ class Filmed:
         import imageio_ffmpeg
 
         answer = self.slot.reset(start)
+        # The encoder of a worker that died may still be writing: it keeps the old file, this one gets a new file.
+        self.film.file(start).unlink(missing_ok=True)
         size, browsers = self.film.size, ["-movflags", "+faststart", "-preset", "veryfast"]
         self.writer = imageio_ffmpeg.write_frames(
             self.film.file(start), (size, size), fps=self.film.fps, codec="libx264", macro_block_size=2,

@@ -13,7 +13,7 @@ import numpy as np
 
 from mvl.data.goals import Rows
 from mvl.data.mapped import Mapped
-from mvl.errors import StoppedError
+from mvl.errors import MvlError, StoppedError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import play
 from mvl.learn import checkpoint
@@ -90,6 +90,10 @@ class Session:
         title = f"{self.description.task} {self.description.recipe_name}"
         self.display = TrainingDisplay(title, schedule.steps, start, self.seeds, self.description.subtasks, not team.first)
         with catching_interrupts(self.display.say) as interrupted, self.display.running():
+            if team.first and self._is_due(start):
+                self._evaluate_or_save(first, start, 0.0)
+                self._save(first)
+            team.exchange()  # the others wait for that
             self.display.advance(start, 0.0, "compiling")
             began, busy, counted = time.monotonic(), 0.0, 0
             steps = schedule.steps, schedule.steps_per_dispatch
@@ -117,13 +121,28 @@ class Session:
             )
             self.display.measured(found)
         if last or step % schedule.eval_every == 0:
-            self._evaluate(state, step, speed)
+            self._evaluate_or_save(state, step, speed)
         if last or stopping or step % schedule.save_every == 0:
             self._save(state)
 
     def _write(self, path: Path, found: list[dict[str, Any]]) -> None:
         for row in found:
             metrics.append(path, row)
+
+    def _is_due(self, step: int) -> bool:
+        """Whether the run was saved at this step without its evaluation, because that failed."""
+        planned = step > 0 and (step == self.schedule.steps or step % self.schedule.eval_every == 0)
+        return planned and all(row["step"] != step for row in metrics.read(self.folder.evaluations_file))
+
+    def _evaluate_or_save(self, state: State, step: int, speed: float) -> None:
+        """Evaluate; if that fails, save the run first, and evaluate this step when it is continued."""
+        try:
+            self._evaluate(state, step, speed)
+        except MvlError as error:
+            self._save(state)
+            raise MvlError(
+                f"step {step} is saved (continue with: mvl train --resume {self.folder.path}), but cannot be evaluated: {error}"
+            ) from None
 
     def _evaluate(self, state: State, step: int, speed: float) -> None:
         """Losses on validation data; success in the environment where there is one."""

@@ -43,10 +43,11 @@ class Probe:
     def ask(self, **question: Any) -> dict[str, Any]:
         """Nothing, if it cannot be measured here."""
         assert self.process.stdin is not None
-        if self.process.poll() is not None:
+        try:
+            self.process.stdin.write(json.dumps(question) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:  # it died over an earlier question
             return {}
-        self.process.stdin.write(json.dumps(question) + "\n")
-        self.process.stdin.flush()
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
