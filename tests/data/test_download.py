@@ -1,7 +1,9 @@
 """Downloads against a server of our own: order of sources, resuming, damage, and nothing half-written."""
 
+import hashlib
 import json
 import threading
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -17,13 +19,18 @@ TASK = TaskName.parse("pointmaze-large-navigate-v0")
 
 
 class Server:
-    """Serves files from a dictionary; may cut answers short, and may refuse to resume."""
+    """Serves files from a dictionary; can cut answers short, and be as wrong about versions and ranges as servers are."""
 
     def __init__(self):
         self.files: dict[str, bytes] = {}
         self.asked: list[tuple[str, str | None]] = []
+        self.sent = 0
         self.cut_after: int | None = None
         self.resumes = True
+        self.heeds_if_range = True
+        self.validator = "ETag"
+        self.modified = 1e9
+        self.shift = 0  # bytes by which partial answers start too early, as their Content-Range says
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -35,7 +42,14 @@ class Server:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.http.server_address[1]}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
+
+    def version(self, body: bytes) -> dict[str, str]:
+        """The header a body's version is known by."""
+        if self.validator == "Last-Modified":
+            return {"Last-Modified": formatdate(self.modified, usegmt=True)}
+        tag = f'"{hashlib.md5(body).hexdigest()}"'
+        return {"ETag": {"ETag": tag, "weak": f"W/{tag}"}[self.validator]} if self.validator else {}
 
     def answer(self, handler):
         name, wanted = handler.path.lstrip("/"), handler.headers.get("Range")
@@ -44,26 +58,65 @@ class Server:
             handler.send_error(404)
             return
         body, start = self.files[name], 0
-        if wanted and self.resumes:
-            start = int(wanted.removeprefix("bytes=").rstrip("-"))
+        version = self.version(body)
+        same = handler.headers.get("If-Range") in (None, *version.values()) or not self.heeds_if_range
+        if wanted and self.resumes and same:
+            start = int(wanted.removeprefix("bytes=").rstrip("-")) - self.shift
             if start >= len(body):
                 handler.send_error(416)
                 return
         handler.send_response(206 if start else 200)
+        for key, value in version.items():
+            handler.send_header(key, value)
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         handler.send_header("Content-Length", str(len(body) - start))
         handler.end_headers()
-        handler.wfile.write(body[start : self.cut_after])
+        self.sent += handler.wfile.write(body[start : self.cut_after])
 
 
 @pytest.fixture
-def server(tmp_path):
-    made = Server()
-    for part, seed in (("", 0), ("-val", 1)):
-        path = write_npz(tmp_path / "origin" / f"{TASK}{part}.npz", walk(seed=seed))
-        made.files[path.name] = path.read_bytes()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+def servers(tmp_path):
+    """Makes servers with both files of the task, random walks from a seed: equally long, and different."""
+    running = []
+
+    def serve(seed: int) -> Server:
+        running.append(Server())
+        for part in ("", "-val"):
+            path = write_npz(tmp_path / f"origin{seed}" / f"{TASK}{part}.npz", walk(seed=seed + len(part)))
+            running[-1].files[path.name] = path.read_bytes()
+        return running[-1]
+
+    yield serve
+    for server in running:
+        server.http.shutdown()
+        server.http.server_close()
+
+
+@pytest.fixture
+def server(servers):
+    return servers(0)
+
+
+def fetch(path, *servers):
+    download.fetch(path, [server.address for server in servers], lambda done, total: None)
+
+
+def interrupted(path, server):
+    """A download of which the first 1000 bytes arrived."""
+    server.cut_after = 1000
+    with pytest.raises(MvlError, match=r"could not be fetched .*(ended after 1000 of \d+ bytes|IncompleteRead)"):
+        fetch(path, server)
+    assert not path.exists()
+    assert path.with_name(f"{path.name}.part").read_bytes() == server.files[path.name][:1000]
+    server.cut_after, server.sent = None, 0
+
+
+def is_whole(path, body: bytes) -> bool:
+    """Whether a file and what is noted of it are those of a body, with no temporary files left beside it."""
+    known = json.loads((path.parent / download.KNOWN).read_text())[path.name]
+    assert sorted(file.name for file in path.parent.iterdir()) == sorted([path.name, download.KNOWN])
+    return path.read_bytes() == body and known == {"size": len(body), "sha256": hashlib.sha256(body).hexdigest()}
 
 
 def test_both_files_arrive_with_progress_and_are_known_afterwards(server, tmp_path):
@@ -81,19 +134,105 @@ def test_both_files_arrive_with_progress_and_are_known_afterwards(server, tmp_pa
         download.pull(TASK, tmp_path / "data", [server.address])
 
 
-@pytest.mark.parametrize("resumes", [True, False])
-def test_it_goes_on_where_it_stopped(server, tmp_path, resumes):
+@pytest.mark.parametrize("validator", ["ETag", "Last-Modified"])
+def test_the_same_version_is_resumed(server, tmp_path, validator):
     path = tmp_path / "data" / f"{TASK}.npz"
-    server.cut_after = 1000
-    with pytest.raises(MvlError, match=r"could not be fetched .*ended after 1000 of \d+ bytes|IncompleteRead"):
-        download.fetch(path, [server.address], lambda done, total: None)
-    assert not path.exists()
-    assert (tmp_path / "data" / f"{TASK}.npz.part").stat().st_size == 1000
-    server.cut_after, server.resumes = None, resumes
-    download.fetch(path, [server.address], lambda done, total: None)
-    assert server.asked[-1] == (path.name, "bytes=1000-")
+    server.validator = validator
+    interrupted(path, server)
+    fetch(path, server)
+    assert server.asked == [(path.name, None), (path.name, "bytes=1000-")]
+    assert server.sent == len(server.files[path.name]) - 1000
+    assert is_whole(path, server.files[path.name])
+
+
+NOT_RESUMABLE = {
+    "no ranges": {"resumes": False},
+    "another range": {"shift": 10},
+    "no validator": {"validator": None},
+    "a weak tag": {"validator": "weak"},
+    "a date too young to be sure": {"validator": "Last-Modified", "modified": None},
+}
+
+
+@pytest.mark.parametrize("setting", NOT_RESUMABLE)
+def test_what_cannot_be_resumed_starts_over(server, tmp_path, setting):
+    path = tmp_path / "data" / f"{TASK}.npz"
+    vars(server).update(NOT_RESUMABLE[setting])
+    interrupted(path, server)
+    fetch(path, server)
+    assert server.asked[1] == (path.name, "bytes=1000-" if setting in ("no ranges", "another range") else None)
+    assert is_whole(path, server.files[path.name])
+
+
+def test_a_part_of_unknown_origin_is_not_used(server, tmp_path):
+    path = tmp_path / f"{TASK}.npz"
+    path.with_name(f"{path.name}.part").write_bytes(b"x" * 1000)
+    fetch(path, server)
     assert path.read_bytes() == server.files[path.name]
-    assert not path.with_name(f"{path.name}.part").exists()
+
+
+def test_another_source_starts_over(servers, tmp_path):
+    first, second = servers(0), servers(5)
+    path, body = tmp_path / "data" / f"{TASK}.npz", second.files[f"{TASK}.npz"]
+    assert len(first.files[path.name]) == len(body)
+    first.cut_after = 1000
+    fetch(path, first, second)
+    assert second.asked == [(path.name, None)]
+    assert is_whole(path, body)
+    path.unlink()
+    fetch(path, second)  # the right file is not refused later
+    path.unlink()
+    interrupted(path, first)
+    del second.files[path.name]
+    with pytest.raises(MvlError, match="Not Found"):
+        fetch(path, second)
+    assert path.with_name(f"{path.name}.part").stat().st_size == 1000  # a source without the file costs nothing
+
+
+CHANGES = {
+    "noticed by the source": {},
+    "ignored by the source": {"heeds_if_range": False},
+    "known by its date": {"validator": "Last-Modified"},
+    "known by its date, ignored by the source": {"validator": "Last-Modified", "heeds_if_range": False},
+    "known by nothing": {"validator": None},
+}
+
+
+@pytest.mark.parametrize("shorter", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_changed_meanwhile_starts_over(server, tmp_path, change, shorter):
+    path = tmp_path / "data" / f"{TASK}.npz"
+    vars(server).update(CHANGES[change])
+    interrupted(path, server)
+    server.modified += 60
+    other = walk(seed=5, episodes=1, rows=2) if shorter else walk(seed=5)
+    body = server.files[path.name] = write_npz(tmp_path / "other.npz", other).read_bytes()
+    assert (len(body) < 1000) == shorter
+    fetch(path, server)
+    assert is_whole(path, body)
+
+
+def test_a_download_stopped_after_its_last_byte_is_whole(server, tmp_path, monkeypatch):
+    path = tmp_path / "data" / f"{TASK}.npz"
+    with monkeypatch.context() as patch:
+        patch.setattr(download, "finish", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            fetch(path, server)
+    fetch(path, server)
+    assert len(server.asked) == 1
+    assert is_whole(path, server.files[path.name])
+
+
+def test_a_damaged_archive_is_not_kept_and_not_remembered(server, tmp_path):
+    path = tmp_path / "data" / f"{TASK}.npz"
+    body = server.files[path.name]
+    server.files[path.name] = body[:500] + bytes([body[500] ^ 1]) + body[501:]
+    with pytest.raises(MvlError, match="what it sent is no dataset .*observations.npy is damaged"):
+        fetch(path, server)
+    assert not list(path.parent.iterdir())
+    server.files[path.name] = body
+    fetch(path, server)
+    assert is_whole(path, body)
 
 
 def test_sources_are_tried_in_order(server, tmp_path, monkeypatch):

@@ -1,23 +1,22 @@
-"""Published datasets, fetched into OGBench's own folder: sources in order, resumed where it stopped, whole or not at all."""
+"""Published datasets, fetched into OGBench's own folder from the first source that has them; files appear whole or not at all."""
 
 import json
 import os
 import urllib.error
-import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 from mvl.data.files import atomic, fingerprint
 from mvl.data.names import TaskName
+from mvl.data.resuming import arriving, discard, finish
 from mvl.data.sources.archive import check_archive
 from mvl.errors import DataError, MvlError, UsageError
 
 OGBENCH = "https://rail.eecs.berkeley.edu/datasets/ogbench"
-CHUNK = 1 << 20
-TIMEOUT = 30.0
 KNOWN = "checksums.json"
 """Beside the data: size and SHA-256 of every file as it was first fetched whole."""
 
@@ -58,23 +57,27 @@ def verify(path: Path) -> None:
 
 
 def fetch(path: Path, places: list[str], report: Report) -> None:
-    """From the first source that has it. What arrived of it before is kept in `.part`, and gone on with."""
+    """Download a file from the first source that has all of it.
+
+    An interrupted download stays in `.part` and is continued from the source it came from, unless that has changed. Its
+    checksum is noted once all bytes of one version are there and the archive is intact.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, failures = path.with_name(f"{path.name}.part"), []
     for place in places:
         try:
-            for done, total in _arriving(f"{place}/{path.name}", partial):
+            for done, total in arriving(f"{place}/{path.name}", partial):
                 report(done, total)
-            check_archive(partial)
+            _check_whole(partial)
         except (urllib.error.URLError, HTTPException, OSError) as error:
             failures.append(f"{place}: {getattr(error, 'reason', None) or error}")
             continue
-        except (zipfile.BadZipFile, DataError) as error:  # a page that says it has moved, or worse
-            partial.unlink()
+        except DataError as error:  # for example a page that says the file has moved
+            discard(partial)
             failures.append(f"{place}: what it sent is no dataset ({error})")
             continue
         _remember(path, partial)
-        os.replace(partial, path)
+        finish(partial, path)
         return
     raise MvlError(
         f"{path.name} could not be fetched ({'; '.join(failures)}). Try again, name another source with --source, "
@@ -82,27 +85,16 @@ def fetch(path: Path, places: list[str], report: Report) -> None:
     )
 
 
-def _arriving(address: str, partial: Path) -> Iterator[tuple[int, int]]:
-    """Write what is missing; yields bytes so far and in all. A source that cannot resume starts over."""
-    have = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
+def _check_whole(partial: Path) -> None:
+    """Refuse what is no archive of arrays, and one whose members do not have the checksums it notes of them."""
     try:
-        answer: Any = urllib.request.urlopen(request, timeout=TIMEOUT)
-    except urllib.error.HTTPError as error:
-        if error.code == 416 and have:  # nothing beyond what is there: either whole, or of another file
-            error.close()
-            yield have, have
-            return
-        raise
-    with answer, open(partial, "ab" if answer.status == 206 else "wb") as file:
-        done = file.tell()
-        total = done + int(answer.headers.get("Content-Length") or 0)
-        while chunk := answer.read(CHUNK):
-            file.write(chunk)
-            done += len(chunk)
-            yield done, total
-    if total and done != total:
-        raise OSError(f"ended after {done} of {total} bytes")
+        check_archive(partial)
+        with zipfile.ZipFile(partial) as archive:
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
+        raise DataError(str(error)) from None
+    if damaged:
+        raise DataError(f"{damaged} is damaged")
 
 
 def _known(folder: Path) -> dict[str, dict[str, Any]]:
@@ -115,11 +107,14 @@ def _known(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _remember(path: Path, fetched: Path) -> None:
-    """What a file is, once known; a later download that differs is refused."""
+    """Note size and SHA-256 of a file when it is first fetched; refuse a later download that differs."""
     found = {"size": fetched.stat().st_size, "sha256": fingerprint(fetched)}
     known = _known(path.parent)
     if known.get(path.name, found) != found:
-        fetched.unlink()
-        raise DataError(f"{path.name}: what was fetched differs from what it was before (SHA-256); nothing was kept.")
+        discard(fetched)
+        raise DataError(
+            f"{path.name}: what was fetched differs from what it was before (SHA-256), so nothing was kept; "
+            f"if it was published anew, delete its entry in {path.parent / KNOWN} and pull again."
+        )
     with atomic(path.parent / KNOWN) as partial:
         partial.write_text(json.dumps({**known, path.name: found}, indent=2, sort_keys=True) + "\n")
