@@ -1,6 +1,10 @@
 """Data that stays on disk: the same rows, in the same batches, in little memory."""
 
+import subprocess
+import sys
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -9,12 +13,12 @@ import pytest
 
 from conftest import small_recipe, walk, write_npz
 from mvl.data import dataset as dataset_module
-from mvl.data import mapping
+from mvl.data import files, mapping
 from mvl.data.card import card, memory
 from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device, sample
 from mvl.data.mapped import Mapped
-from mvl.data.sources import npz
+from mvl.data.sources import npz, unpacked
 from mvl.data.sources.unpacked import unpack
 from mvl.errors import DataError
 from mvl.learn import reading
@@ -99,6 +103,103 @@ def test_files_are_unpacked_once_and_anew_when_they_change(tmp_path):
     pieces = [part.copy() for _, part in mapping.chunks(train.observations)]
     assert np.array_equal(np.concatenate(pieces), second.split(0.4)[0].observations)
     assert np.array_equal(train.observations, second.split(0.4)[0].observations)  # what was let go comes back
+
+
+def run_script(script: str, *args) -> None:
+    """Run Python in a process of its own, which may fork because it has not loaded jax."""
+    prelude = "import multiprocessing, os, signal, sys\nfrom pathlib import Path\nfrom mvl.data.sources import npz, unpacked\n"
+    code = prelude + "fork, path = multiprocessing.get_context('fork'), Path(sys.argv[1])\n" + script
+    done = subprocess.run([sys.executable, "-c", code, *map(str, args)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+LOAD_AT_ONCE = """
+def load(start, sums, index):
+    start.wait()
+    data = npz.load(path, mapped=True)
+    sums[index] = float(data.observations.sum()) + float(data.actions.sum())
+
+for path in map(Path, sys.argv[1:]):
+    start, sums = fork.Barrier(8), fork.Array("d", 8)
+    loading = [fork.Process(target=load, args=(start, sums, index)) for index in range(8)]
+    for process in loading:
+        process.start()
+    for process in loading:
+        process.join()
+    assert [process.exitcode for process in loading] == [0] * 8
+    expected = npz.load(path)
+    assert list(sums) == [float(expected.observations.sum()) + float(expected.actions.sum())] * 8
+"""
+
+
+def test_processes_that_load_a_fresh_file_at_once_all_get_it(tmp_path):
+    paths = [write_npz(tmp_path / f"{name}.npz", walk(episodes=500)) for name in "abcd"]
+    run_script(LOAD_AT_ONCE, *paths)
+    assert sorted(file.name for file in tmp_path.glob(".*")) == [f".{name}.unpacked" for name in "abcd"]
+    arrays = ["actions.npy", "observations.npy", "of.json", "terminals.npy"]
+    assert sorted(file.name for file in (tmp_path / ".a.unpacked").iterdir()) == arrays
+
+
+KILLED = """
+def load():
+    replace, calls = os.replace, []
+    def killed(source, target):  # the note, observations, and then actions, which are in a temporary file
+        calls.append(target)
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        replace(source, target)
+    os.replace = killed
+    npz.load(path, mapped=True)
+
+loading = fork.Process(target=load)
+loading.start()
+loading.join()
+assert loading.exitcode == -signal.SIGKILL
+"""
+
+
+def test_after_a_killed_unpacking_the_next_start_succeeds(tmp_path):
+    data = walk()
+    path, folder = write_npz(tmp_path / "d.npz", data), tmp_path / ".d.unpacked"
+    run_script(KILLED, path)
+    left = {file.name for file in folder.iterdir()}
+    assert {"of.json", "observations.npy"} < left
+    assert len(left) == 3  # and a temporary file
+    loaded = npz.load(path, mapped=True)
+    assert np.array_equal(loaded.observations, data.observations)
+    assert np.array_equal(loaded.actions, data.actions)
+    assert sorted(file.name for file in folder.iterdir()) == ["actions.npy", "observations.npy", "of.json", "terminals.npy"]
+    assert not (tmp_path / ".d.unpacked.lock").exists()
+
+
+def test_waiting_for_another_process_is_said_after_a_while(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(files, "PATIENCE", 0.1)
+    path = write_npz(tmp_path / "d.npz", walk())
+    with ThreadPoolExecutor() as pool:
+        with files.locked(tmp_path / ".d.unpacked.lock", "not said"):
+            loading = pool.submit(npz.load, path, mapped=True)
+            time.sleep(0.3)
+            assert not loading.done()
+        assert len(loading.result(30).ends) == 6
+    assert capsys.readouterr().err == f"mvl: waiting for another process that unpacks {path}\n"
+    npz.load(path, mapped=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_file_replaced_while_it_is_unpacked_is_not_mixed(tmp_path, monkeypatch):
+    path = write_npz(tmp_path / "d.npz", walk(seed=1))
+    unpack_one = unpacked._unpack
+
+    def replace_then_unpack(path, field, target):
+        if field == "actions":
+            write_npz(path, walk(seed=2))
+        unpack_one(path, field, target)
+
+    monkeypatch.setattr(unpacked, "_unpack", replace_then_unpack)
+    with pytest.raises(DataError, match="d.npz was replaced while it was unpacked; try again"):
+        npz.load(path, mapped=True)
+    monkeypatch.undo()
+    assert np.array_equal(npz.load(path, mapped=True).observations, walk(seed=2).observations)
 
 
 @pytest.mark.parametrize("chunk", [1, 100, mapping.CHUNK])

@@ -1,14 +1,21 @@
 """Files on disk: written whole or not at all, never over something by accident."""
 
 import errno
+import fcntl
 import hashlib
 import os
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from mvl.errors import MvlError
+
+PATIENCE = 2.0
+"""Seconds to wait for a lock in silence."""
 
 
 @contextmanager
@@ -30,6 +37,47 @@ def atomic(path: Path) -> Iterator[Path]:
         raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, waiting: str) -> Iterator[None]:
+    """Hold an exclusive lock between processes for the length of the block.
+
+    The lock is on a file that is removed afterwards, and is released if its holder dies. A process that has to wait for more
+    than two seconds prints `waiting` to standard error.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with open(path, "w") as file:
+            _lock(file, waiting)
+            if not _is_at(path, file):  # removed by the holder waited for; others may have locked its successor
+                continue
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _lock(file: IO[str], waiting: str) -> None:
+    start = time.monotonic()
+    try:
+        while time.monotonic() < start + PATIENCE:
+            try:
+                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.02)
+        print(f"mvl: {waiting}", file=sys.stderr)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise MvlError(f"{file.name} cannot be locked ({error.strerror}); move the data to a file system with locks.") from None
+
+
+def _is_at(path: Path, file: IO[str]) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def new_file(path: Path, overwrite: bool) -> Path:

@@ -9,25 +9,72 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from mvl.data.files import atomic
+from mvl.data.files import atomic, locked
 from mvl.data.mapping import CHUNK
 from mvl.data.sources.archive import UNREADABLE, check_archive
 from mvl.errors import DataError
 
+NOTE = "of.json"
+"""In the folder of arrays: the state of the file they were unpacked from."""
+
 
 def unpack(path: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """Mapped arrays of these fields, floating-point numbers as float32; unpacked once, and anew when the file has changed."""
+    """Memory-mapped arrays of these fields, floating-point numbers as float32.
+
+    They are unpacked into a folder beside the file on first use, and again when the file has changed. One process unpacks;
+    others that need the same arrays wait for it.
+    """
     folder = path.with_name(f".{path.stem}.unpacked")
-    state = {"bytes": path.stat().st_size, "changed": path.stat().st_mtime_ns}
-    noted = folder / "of.json"
-    if not noted.exists() or json.loads(noted.read_text()) != state:
-        shutil.rmtree(folder, ignore_errors=True)
-        with atomic(noted) as partial:
+    found = _mapped(path, folder, fields)  # needs no lock, and so no permission to write
+    if found is None:
+        with locked(path.with_name(f"{folder.name}.lock"), f"waiting for another process that unpacks {path}"):
+            found = _mapped(path, folder, fields) or _unpacked(path, folder, fields)
+    return found
+
+
+def _mapped(path: Path, folder: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray] | None:
+    """The arrays, if all of them are there and of the file as it is now."""
+    state = _state(path)
+    if _noted(folder) != state:
+        return None
+    try:
+        arrays = {field: np.load(folder / f"{field}.npy", mmap_mode="r") for field in fields}
+    except FileNotFoundError:
+        return None
+    return arrays if _noted(folder) == state else None  # another process may have begun to unpack a newer file
+
+
+def _unpacked(path: Path, folder: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """The arrays, after unpacking those that are missing; for the holder of the lock."""
+    state = _state(path)
+    if _noted(folder) != state:
+        (folder / NOTE).unlink(missing_ok=True)  # first, so that nobody takes what is left for the whole
+        if folder.exists():
+            shutil.rmtree(folder)
+        with atomic(folder / NOTE) as partial:
             partial.write_text(json.dumps(state))
+    for leftover in folder.glob(".*"):  # of a process that was killed
+        leftover.unlink()
     for field in fields:
         if not (folder / f"{field}.npy").exists():
             _unpack(path, field, folder / f"{field}.npy")
+    if _state(path) != state:
+        raise DataError(f"{path} was replaced while it was unpacked; try again.")
     return {field: np.load(folder / f"{field}.npy", mmap_mode="r") for field in fields}
+
+
+def _state(path: Path) -> dict[str, int]:
+    """What tells one version of a file from another."""
+    found = path.stat()
+    return {"bytes": found.st_size, "changed": found.st_mtime_ns}
+
+
+def _noted(folder: Path) -> dict[str, int] | None:
+    """State of the file that the arrays of a folder are from."""
+    try:
+        return json.loads((folder / NOTE).read_text())
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def _unpack(path: Path, field: str, target: Path) -> None:
