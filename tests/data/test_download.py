@@ -3,6 +3,8 @@
 import hashlib
 import json
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,7 +13,7 @@ import pytest
 
 from conftest import walk, write_npz
 from mvl.cli import main
-from mvl.data import download
+from mvl.data import download, files
 from mvl.data.names import TaskName
 from mvl.errors import DataError, MvlError, UsageError
 
@@ -28,6 +30,8 @@ class Server:
         self.cut_after: int | None = None
         self.resumes = True
         self.heeds_if_range = True
+        self.goes_on = threading.Event()  # answers end when it is set
+        self.goes_on.set()
         self.validator = "ETag"
         self.modified = 1e9
         self.shift = 0  # bytes by which partial answers start too early, as their Content-Range says
@@ -72,7 +76,10 @@ class Server:
             handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         handler.send_header("Content-Length", str(len(body) - start))
         handler.end_headers()
-        self.sent += handler.wfile.write(body[start : self.cut_after])
+        self.sent += handler.wfile.write(body[start : self.cut_after or start + 1000])
+        assert self.goes_on.wait(30)
+        if self.cut_after is None:
+            self.sent += handler.wfile.write(body[start + 1000 :])
 
 
 @pytest.fixture
@@ -219,6 +226,24 @@ def test_a_download_stopped_after_its_last_byte_is_whole(server, tmp_path, monke
         with pytest.raises(KeyboardInterrupt):
             fetch(path, server)
     fetch(path, server)
+    assert len(server.asked) == 1
+    assert is_whole(path, server.files[path.name])
+
+
+def test_two_processes_do_not_write_the_same_part(server, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "data" / f"{TASK}.npz"
+    monkeypatch.setattr(files, "PATIENCE", 0.05)
+    server.goes_on.clear()
+    with ThreadPoolExecutor() as pool:  # a lock keeps threads apart just as it does processes
+        both = [pool.submit(fetch, path, server) for _ in range(2)]
+        shown = ""
+        while "mvl: waiting for another process that fetches" not in shown:
+            assert not any(one.done() for one in both)
+            shown += capsys.readouterr().err
+            time.sleep(0.01)
+        server.goes_on.set()
+        for one in both:
+            one.result(30)
     assert len(server.asked) == 1
     assert is_whole(path, server.files[path.name])
 

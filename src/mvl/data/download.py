@@ -10,7 +10,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from mvl.data.files import atomic, fingerprint
+from mvl.data.files import atomic, fingerprint, locked
 from mvl.data.names import TaskName
 from mvl.data.resuming import arriving, discard, finish
 from mvl.data.sources.archive import check_archive
@@ -60,9 +60,17 @@ def fetch(path: Path, places: list[str], report: Report) -> None:
     """Download a file from the first source that has all of it.
 
     An interrupted download stays in `.part` and is continued from the source it came from, unless that has changed. Its
-    checksum is noted once all bytes of one version are there and the archive is intact.
+    checksum is noted once all bytes of one version are there and the archive is intact. One process downloads; others that
+    want the same file wait for it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.with_name(f".{path.name}.lock"), f"waiting for another process that fetches {path}"):
+        if path.exists():  # fetched by the process waited for
+            verify(path)
+        else:
+            _fetch(path, places, report)
+
+
+def _fetch(path: Path, places: list[str], report: Report) -> None:
     partial, failures = path.with_name(f"{path.name}.part"), []
     for place in places:
         try:
