@@ -1,5 +1,8 @@
 """Generated pointmaze data: layout, repeatability, and that the walker walks."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from mvl.data.sources.npz import load
 from mvl.errors import MvlError, UsageError
 
 NAVIGATE = TaskName.parse("pointmaze-medium-navigate-v0")
+STITCH = TaskName.parse("pointmaze-medium-stitch-v0")
 
 
 def test_sizes_are_those_of_the_published_sets():
@@ -85,36 +89,130 @@ def test_what_cannot_be_made_says_what_can(tmp_path):
 
 
 def test_an_interrupted_generation_goes_on_where_it_stopped(tmp_path):
-    stitch = TaskName.parse("pointmaze-medium-stitch-v0")
-    whole = generate(stitch, tmp_path / "whole", episodes=5, workers=1)
+    whole = generate(STITCH, tmp_path / "whole", episodes=5, workers=1)
 
     def stop(done, total):
         if done == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate(stitch, tmp_path / "broken", episodes=5, workers=1, report=stop)
-    kept = sorted((tmp_path / "broken" / f".{stitch}.made").glob("?.npz"))
+        generate(STITCH, tmp_path / "broken", episodes=5, workers=1, report=stop)
+    kept = sorted((tmp_path / "broken" / f".{STITCH}.made").glob("?.npz"))
     assert len(kept) >= 3
-    assert not (tmp_path / "broken" / f"{stitch}.npz").exists()
+    assert not (tmp_path / "broken" / f"{STITCH}.npz").exists()
     seen = []
-    again = generate(stitch, tmp_path / "broken", episodes=5, workers=1, report=lambda *counts: seen.append(counts))
+    again = generate(STITCH, tmp_path / "broken", episodes=5, workers=1, report=lambda *counts: seen.append(counts))
     assert seen[0] == (len(kept), 6)
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in whole]
     assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == sorted(path.name for path in again)
 
 
+KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+from mvl.data.generate.run import generate
+from mvl.data.names import TaskName
+from mvl.errors import MvlError
+
+task, folder = TaskName.parse(sys.argv[1]), Path(sys.argv[2])
+
+def run(to):
+    return generate(task, folder / to, episodes=2, workers=1)
+
+def killed(to, call):
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1] == signal.SIGKILL
+    calls = []
+    def counted(change):
+        def counting(*args, **settings):
+            calls.append(args)
+            if len(calls) == call:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return change(*args, **settings)
+        return counting
+    for name in ("replace", "unlink", "rmdir"):
+        setattr(os, name, counted(getattr(os, name)))
+    run(to)
+    os._exit(0)
+
+shutil.copytree(folder / "made", folder / "whole")
+names = [path.name for path in run("whole")]
+seen, call = set(), 1
+while True:
+    to = folder / str(call)
+    shutil.copytree(folder / "made", to)
+    if not killed(to, call):
+        break
+    there = tuple((to / name).exists() for name in names)
+    seen.add(there)
+    try:
+        run(to)
+    except MvlError as error:  # killed while the folder of episodes was removed, its notes already gone
+        assert "exists already" in str(error) and there == (True, True) and call > 12, (call, error)
+        shutil.rmtree(to / f".{task}.made")
+    assert [(to / name).read_bytes() for name in names] == [(folder / "whole" / name).read_bytes() for name in names], call
+    assert sorted(os.listdir(to)) == sorted(names), (call, os.listdir(to))
+    call += 1
+assert seen == {(False, False), (True, False), (True, True)}, seen
+"""
+
+
+def test_a_generation_killed_while_its_files_are_written_goes_on(tmp_path):
+    """Killed before every single change of a file's name, from the last episode on."""
+
+    def stop(done, total):
+        if done == total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate(STITCH, tmp_path / "made", episodes=2, workers=1, report=stop)
+    command = [sys.executable, "-c", KILLED, str(STITCH), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_of_others_are_not_replaced(tmp_path):
+    """Neither at the start nor by what is left of an interrupted generation, however little of the pair is there."""
+
+    def put_in_the_way(done, total):
+        if done == total:
+            (tmp_path / f"{STITCH}-val.npz").write_bytes(b"precious")
+
+    for part in ("", "-val"):
+        path = tmp_path / f"{STITCH}{part}.npz"
+        path.write_bytes(b"precious")
+        with pytest.raises(MvlError, match=f"{path.name} exists already; give --overwrite to mvl data generate"):
+            generate(STITCH, tmp_path, episodes=2, workers=1)
+        assert [file.name for file in tmp_path.iterdir()] == [path.name]
+        path.unlink()
+    with pytest.raises(MvlError, match="-val.npz exists already"):
+        generate(STITCH, tmp_path, episodes=2, workers=1, report=put_in_the_way)
+    assert (tmp_path / f"{STITCH}-val.npz").read_bytes() == b"precious"
+    assert not (tmp_path / f"{STITCH}.npz").exists()
+    with pytest.raises(MvlError, match="-val.npz exists already"):
+        generate(STITCH, tmp_path, episodes=2, workers=1)
+    train, validation = generate(STITCH, tmp_path, episodes=2, workers=1, overwrite=True, report=_nothing_is_made)
+    assert len(load(train).ends) == 2
+    assert len(load(validation).ends) == 1
+    with pytest.raises(MvlError, match="exists already"):
+        generate(STITCH, tmp_path, episodes=2, workers=1)
+
+
+def _nothing_is_made(done: int, total: int) -> None:
+    assert done == total
+
+
 def test_episodes_of_another_plan_are_not_used(tmp_path):
-    stitch = TaskName.parse("pointmaze-medium-stitch-v0")
 
     def stop(done, total):
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate(stitch, tmp_path / "one", episodes=3, seed=1, workers=1, report=stop)
-    changed = generate(stitch, tmp_path / "one", episodes=3, seed=2, workers=1)
-    alone = generate(stitch, tmp_path / "two", episodes=3, seed=2, workers=1)
+        generate(STITCH, tmp_path / "one", episodes=3, seed=1, workers=1, report=stop)
+    changed = generate(STITCH, tmp_path / "one", episodes=3, seed=2, workers=1)
+    alone = generate(STITCH, tmp_path / "two", episodes=3, seed=2, workers=1)
     assert changed[0].read_bytes() == alone[0].read_bytes()
 
 

@@ -1,6 +1,5 @@
 """Generate a dataset: episodes over all cores, each from its own seed, kept on disk until the whole is there."""
 
-import json
 import multiprocessing
 import shutil
 import signal
@@ -17,7 +16,8 @@ import numpy as np
 from mvl.data.files import atomic
 from mvl.data.generate import antmaze, manipulation, pointmaze, powderworld
 from mvl.data.names import TaskName, task_names
-from mvl.errors import MvlError, UsageError
+from mvl.data.pairs import Pair
+from mvl.errors import UsageError
 
 Report = Callable[[int, int], None]
 """Called with episodes done and episodes in all."""
@@ -53,31 +53,23 @@ def generate(
     size = MAKERS[task.family].size(task)
     train = episodes or size.episodes
     held_out = max(1, episodes // 10) if episodes else size.validation_episodes
-    paths = folder / f"{task}.npz", folder / f"{task}-val.npz"
-    for path in paths:
-        if path.exists() and not overwrite:
-            raise MvlError(f"{path} exists already; give --overwrite to replace it.")
-
-    made = _made_before(folder / f".{task}.made", {"task": str(task), "seed": seed, "episodes": [train, held_out]})
+    made = folder / f".{task}.made"
+    pair = Pair(
+        (folder / f"{task}.npz", folder / f"{task}-val.npz"),
+        made,
+        {"task": str(task), "seed": seed, "episodes": [train, held_out]},
+        overwrite,
+        "give --overwrite to mvl data generate to replace it, or name another folder with --data.",
+    )
+    pair.begin()
+    if pair.complete():
+        pair.clear()
+        return pair.paths
     files = [made / f"{index}.npz" for index in range(train + held_out)]
     seeds = np.random.SeedSequence(seed).generate_state(len(files))
     _make(task, [(file, int(value)) for file, value in zip(files, seeds, strict=True)], workers, report)
-    for path, part in zip(paths, (files[:train], files[train:]), strict=True):
-        with atomic(path) as partial:
-            join(part, partial)
-    shutil.rmtree(made)
-    return paths
-
-
-def _made_before(folder: Path, plan: dict[str, Any]) -> Path:
-    """A folder for finished episodes; what it holds of another plan is thrown away."""
-    noted = folder / "plan.json"
-    if not noted.exists() or json.loads(noted.read_text()) != plan:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        with atomic(noted) as partial:
-            partial.write_text(json.dumps(plan))
-    return folder
+    pair.publish(lambda partial: join(files[:train], partial), lambda partial: join(files[train:], partial))
+    return pair.paths
 
 
 def _make(task: TaskName, wanted: list[tuple[Path, int]], workers: int | None, report: Report) -> None:
