@@ -1,12 +1,15 @@
-"""The demo's choices: what it trains, that it goes on with its own run, and that it leaves others alone."""
+"""The demo's choices: what it trains, that it goes on with its own data and run, and that it leaves others alone."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from conftest import walk, write_npz
 from mvl.cli import demo
-from mvl.errors import UsageError
+from mvl.data.generate.episodes import Size
+from mvl.data.sources.npz import load
+from mvl.errors import MvlError, StoppedError, UsageError
 from mvl.runs.folder import RunFolder
 from mvl.runs.training import train as really_train
 
@@ -44,6 +47,45 @@ def test_steps_are_the_user_s_also_when_an_earlier_demo_goes_on(calls, tmp_path,
     monkeypatch.setattr(RunFolder, "open", lambda path: (None, earlier))
     run_demo(tmp_path, "--steps", "900")
     assert calls[1] == ("resume", (tmp_path / "demo",), {"steps": 900})
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Two episodes to train on and one to validate with, where a thousand and a hundred would be generated."""
+    monkeypatch.setattr("mvl.data.generate.pointmaze.size", lambda task: Size(2, 1001, 1))
+
+
+@pytest.mark.parametrize("part", ["", "-val"])
+def test_half_a_dataset_of_others_is_left_alone(calls, tiny, tmp_path, part):
+    other = tmp_path / f"{demo.TASK}{'-val' if not part else ''}.npz"
+    other.unlink()
+    path = tmp_path / f"{demo.TASK}{part}.npz"
+    content = path.read_bytes()
+    with pytest.raises(MvlError, match=f"{path.name} exists already; give --overwrite to mvl data generate .* --data"):
+        run_demo(tmp_path)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert calls == []
+
+
+def test_data_interrupted_between_its_two_files_is_completed(calls, tiny, tmp_path, monkeypatch):
+    replace, paths = os.replace, [tmp_path / f"{demo.TASK}{part}.npz" for part in ("", "-val")]
+    for path in paths:
+        path.unlink()
+
+    def interrupted(source, target):
+        if target == paths[1]:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", interrupted)
+        with pytest.raises(StoppedError):
+            run_demo(tmp_path)
+    assert [path.exists() for path in paths] == [True, False]
+    run_demo(tmp_path)
+    assert [len(load(path).ends) for path in paths] == [2, 1]
+    assert [kind for kind, _, _ in calls] == ["train"]
 
 
 def test_another_run_in_its_place_is_left_alone(calls, tmp_path):

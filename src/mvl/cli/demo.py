@@ -26,7 +26,7 @@ def run(argv: list[str]) -> None:
 
     task = TaskName.parse(TASK)
     if not all((options.data / f"{task}{part}.npz").exists() for part in ("", "-val")):
-        generate([TASK, "--data", str(options.data), "--overwrite"])
+        generate([TASK, "--data", str(options.data)])  # goes on after an interruption, and replaces no file of others
     if options.run.exists():  # an earlier demo: go on where it was stopped, or show again what it gave
         earlier = RunFolder.open(options.run)[1]
         if (earlier.task, earlier.recipe_name) != (TASK, RECIPE):
