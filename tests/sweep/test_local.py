@@ -84,6 +84,20 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
     assert (jobs[0].run / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["log", "clock"])
+def test_files_beside_a_run_are_not_written_through_links(tmp_path, name):
+    """That run fails; nothing is started for it."""
+    of, outside = variant("bc"), tmp_path / "outside"
+    job = Job(of, (0,), of.folder(tmp_path) / "seeds-0", tmp_path)
+    outside.write_text("mine")
+    job.run.parent.mkdir(parents=True)
+    getattr(job, name).symlink_to(outside)
+    failed = local.run([job], lambda running, ended: None, local.slots("cpu", 1, 1))
+    assert f"{getattr(job, name)} is a symbolic link" in failed[job]
+    assert outside.read_text() == "mine"
+    assert [file.name for file in job.run.parent.iterdir()] == [getattr(job, name).name]
+
+
 def test_failures_are_told_last_with_a_code(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(go, "carry_out", lambda plan, options: {"a job": "it broke"})
     code = main(["sweep", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--to", str(tmp_path / "to")])

@@ -8,6 +8,7 @@ import pytest
 from made_runs import TASK, made_run, variant
 
 from mvl.cli import main
+from mvl.errors import MvlError
 from mvl.report.geometry import Geometry
 from mvl.sweep import surfaces
 
@@ -47,3 +48,15 @@ def test_a_surface_is_measured_once_for_a_checkpoint(tmp_path, monkeypatch):
     os.utime(checkpoint, (later, later))  # trained further
     assert surfaces.surface_of(tmp_path).rank_correlation == 2
     assert len(asked) == 2
+
+
+def test_a_surface_is_not_written_through_a_link(tmp_path, monkeypatch):
+    monkeypatch.setattr(surfaces, "geometry", lambda run, bound: Geometry(1, 1, 1, 1, 0, 0))
+    (tmp_path / "outside").write_text("mine")
+    os.utime(tmp_path / "outside", (0, 0))
+    (tmp_path / "surface.json").symlink_to(tmp_path / "outside")
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"weights")
+    with pytest.raises(MvlError, match="surface.json is a symbolic link"):
+        surfaces.surface_of(tmp_path)
+    assert (tmp_path / "outside").read_text() == "mine"
+    assert (tmp_path / "surface.json").is_symlink()

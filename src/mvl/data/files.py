@@ -80,6 +80,22 @@ def _is_at(path: Path, file: IO[str]) -> bool:
         return False
 
 
+def refuse_links(*paths: Path) -> None:
+    """Raise if one of the paths is a symbolic link, since writing to it would change a file somewhere else."""
+    for path in paths:
+        if path.is_symlink():
+            raise MvlError(f"{path} is a symbolic link, which is not written through; put the file itself in its place.")
+
+
+def open_unlinked(path: Path, mode: str) -> IO[bytes]:
+    """`open` in a binary mode, except that a symbolic link is refused; links among the folders above it are followed."""
+    try:
+        return open(path, mode, opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666))
+    except OSError:
+        refuse_links(path)
+        raise
+
+
 def new_file(path: Path, overwrite: bool) -> Path:
     """A name to write to; one in use is refused unless it may be replaced."""
     if path.exists() and (path.is_dir() or not overwrite):

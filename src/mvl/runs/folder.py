@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from mvl.data.files import atomic
+from mvl.data.files import atomic, open_unlinked, refuse_links
 from mvl.data.names import TaskName
 from mvl.errors import MvlError
 from mvl.kernels.library import why_not
@@ -77,6 +77,14 @@ class RunFolder:
         self.metrics_file = path / "metrics.jsonl"
         self.evaluations_file = path / "evaluations.jsonl"
         self.timing_file = path / "timing.jsonl"
+        self.surface_file = path / "surface.json"
+        self.lock_file = path / ".lock"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that is written, whether or not it exists."""
+        rows = self.metrics_file, self.evaluations_file, self.timing_file
+        return self.lock_file, self.description_file, self.checkpoint_file, *rows, self.surface_file
 
     @classmethod
     def create(cls, path: Path, description: Description) -> "RunFolder":
@@ -112,8 +120,9 @@ class RunFolder:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Hold the folder; the claim ends with the block, or with the process."""
-        with open(self.path / ".lock", "w") as lock:
+        """Hold the folder until the end of the block or of the process; files that are symbolic links are refused first."""
+        refuse_links(*self.files)
+        with open_unlinked(self.lock_file, "ab") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

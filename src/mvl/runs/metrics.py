@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from mvl.data.files import open_unlinked
 from mvl.learn.loop import Columns
 
 
 def append(path: Path, row: dict[str, Any]) -> None:
-    with open(path, "a") as file:
-        file.write(json.dumps(row) + "\n")
+    with open_unlinked(path, "ab") as file:
+        file.write(json.dumps(row).encode() + b"\n")
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -26,7 +27,7 @@ def size(path: Path) -> int:
 def cut(path: Path, length: int) -> None:
     """Forget what was written after a checkpoint."""
     if path.exists():
-        with open(path, "r+b") as file:
+        with open_unlinked(path, "r+b") as file:
             file.truncate(length)
 
 

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from mvl.data.files import open_unlinked, refuse_links
+
 
 class Order(NamedTuple):
     """A job in plain words, for another process or machine; a run that is there already is continued."""
@@ -33,7 +35,8 @@ def begin(order: Order, core: str = "any", device: int | None = None) -> "subpro
     there = (Path(order.run) / "run.json").exists()
     command = ("train", "--resume", order.run, "--workers", "1") if there else order.command
     chosen = {} if device is None else {"CUDA_VISIBLE_DEVICES": str(device)}
-    with open(order.log, "ab") as log:
+    refuse_links(Path(order.log), Path(order.clock))
+    with open_unlinked(Path(order.log), "ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "mvl.sweep.child", core, order.clock, *command],
             stdin=subprocess.PIPE,
@@ -97,8 +100,8 @@ def _end_with_starter() -> None:
 
 
 def _note(clock: str, event: str) -> None:
-    with open(clock, "a") as file:
-        file.write(json.dumps({"event": event, "time": round(time.time(), 1)}) + "\n")
+    with open_unlinked(Path(clock), "ab") as file:
+        file.write(json.dumps({"event": event, "time": round(time.time(), 1)}).encode() + b"\n")
 
 
 def main(core: str, clock: str, *command: str) -> None:

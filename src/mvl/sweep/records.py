@@ -57,4 +57,5 @@ def _copy_clock(run: Path, to: Path) -> None:
     clock = run.with_name(f"{run.name}.clock.jsonl")
     to.parent.mkdir(parents=True, exist_ok=True)
     if clock.exists():
-        shutil.copyfile(clock, to.with_name(f"{to.name}.clock.jsonl"))
+        with atomic(to.with_name(f"{to.name}.clock.jsonl")) as partial:
+            shutil.copyfile(clock, partial)

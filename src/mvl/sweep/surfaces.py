@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mvl.data.files import atomic
+from mvl.data.files import atomic, refuse_links
 from mvl.regularizers.mollified import Mollified
 from mvl.report.geometry import Geometry, geometry, mean
 from mvl.runs.folder import RunFolder
@@ -56,8 +56,9 @@ def measured(found: Sequence[Result], say: Callable[[str], None]) -> list[Surfac
 
 def surface_of(run: Path) -> Geometry | None:
     """Measured once for a checkpoint and written down in the run's folder, which may have lost its checkpoint since."""
-    written, checkpoint = run / "surface.json", RunFolder(run).checkpoint_file
+    written, checkpoint = RunFolder(run).surface_file, RunFolder(run).checkpoint_file
     if checkpoint.exists() and not (written.exists() and written.stat().st_mtime >= checkpoint.stat().st_mtime):
+        refuse_links(written)
         found = geometry(run, BOUND)
         with atomic(written) as partial:
             partial.write_text(json.dumps(found and found.to_json()) + "\n")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mvl.errors import MvlError
 from mvl.learn.spread import core_numbers
 from mvl.sweep.child import begin, finished, stop
 from mvl.sweep.engines import Report, verdict
@@ -38,7 +39,11 @@ def run(jobs: Sequence[Job], report: Report, room: Sequence[Slot]) -> dict[Job, 
         while waiting or running:
             while waiting and free:
                 job, slot = waiting.pop(0), free.pop(0)
-                running[job] = begin(job.order(), slot.core, slot.device), slot
+                try:
+                    running[job] = begin(job.order(), slot.core, slot.device), slot
+                except (MvlError, OSError) as error:
+                    ended[job] = f"could not be started: {error}"
+                    free.append(slot)
             for job, (process, slot) in list(running.items()):
                 if process.poll() is not None:
                     del running[job]
