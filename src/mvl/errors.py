@@ -20,6 +20,10 @@ class DataError(MvlError):
     """A dataset is missing, unreadable or inconsistent."""
 
 
+class DamagedError(MvlError):
+    """A file of a run is truncated, or was changed by something else; the message names it."""
+
+
 class StoppedError(MvlError):
     """Ctrl-C, after saving; the message says how to go on."""
 

@@ -4,12 +4,13 @@ from matplotlib.image import imread
 
 import mvl
 from conftest import small_recipe, walk, write_npz
-from mvl.errors import UsageError
+from mvl.errors import DamagedError, UsageError
 from mvl.report.episodes import _plane, value_along_episodes
 from mvl.report.finish import finish
 from mvl.report.statistics import estimate
 from mvl.report.tables import success_table
 from mvl.runs.evaluation import reported
+from untrained import untrained
 
 
 def test_estimate_by_hand():
@@ -63,6 +64,16 @@ def test_a_trained_maze_run_is_evaluated_and_drawn(tmp_path):
     assert one.success.shape == (2, 5, 1)
     assert (one.lengths == two.lengths).all()
     assert (one.success == two.success).all()
+
+
+def test_a_run_whose_evaluations_are_lost_is_still_finished(tmp_path, monkeypatch):
+    monkeypatch.setattr("mvl.report.finish.draw", lambda run, to, description: [])
+    run = untrained(tmp_path / "run", small_recipe())
+    words = finish(run)
+    assert f"there are no evaluations in {run / 'evaluations.jsonl'}; evaluate it with: mvl eval {run}" in words
+    (run / "evaluations.jsonl").write_text('{"step": 10, "seed"')
+    with pytest.raises(DamagedError, match="evaluations.jsonl, line 1: not a JSON object"):
+        finish(run)
 
 
 def test_a_value_is_drawn_without_a_simulator(data_file, tmp_path, monkeypatch):

@@ -1,12 +1,17 @@
 """Run folders that something else has changed: symbolic links, damaged files, disks that cannot be written."""
 
+import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 
 from conftest import small_recipe, walk, write_npz
-from mvl.errors import MvlError
+from mvl.errors import DamagedError, MvlError
+from mvl.runs import metrics
 from mvl.runs.folder import RunFolder
 from mvl.runs.training import resume, train
 
@@ -64,3 +69,74 @@ def test_a_linked_folder_is_resumed_and_its_lock_file_keeps_its_content(run, tmp
     assert RunFolder.open(run)[1].schedule.steps == 60
     assert (run / "metrics.jsonl").read_text().count('"step": 60') == 2
     assert (run / ".lock").read_text() == "a note"
+
+
+def test_a_shortened_file_of_rows_is_not_filled_up(run, capsys):
+    file = run / "metrics.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:5]) + lines[5][:30])
+    resume(run, steps=60)
+    told = "is not as the checkpoint of step 40 left it; its 5 whole rows up to there are kept (missing steps: 30, 40)."
+    assert f"{file} {told}" in capsys.readouterr().err
+    assert file.read_bytes().startswith(b"".join(lines[:5]) + b'{"step": 50, ')
+    assert [row["step"] for row in metrics.read(file)] == [10, 10, 20, 20, 30, 50, 50, 60, 60]
+    resume(run)
+    assert "metrics.jsonl" not in capsys.readouterr().err  # the next checkpoint has noted what there is
+
+
+@pytest.mark.parametrize("sizes", [10**9, 100, -1, 1e300, "many", None, [], True])
+def test_a_changed_note_of_sizes_loses_no_rows(run, capsys, sizes):
+    checkpoint, before = run / "checkpoint.safetensors", contents(run)
+    with safe_open(checkpoint, framework="numpy") as file:
+        notes = json.loads(file.metadata()["mvl"])
+    assert notes["sizes"]["metrics.jsonl"] == len(before["metrics.jsonl"])
+    changed = {**notes, "sizes": {**notes["sizes"], "metrics.jsonl": sizes}} if sizes is not True else {**notes, "sizes": True}
+    save_file(load_file(checkpoint), checkpoint, {"mvl": json.dumps(changed)})
+    resume(run)
+    assert "metrics.jsonl is not as the checkpoint of step 40 left it; its 8 whole rows" in (err := capsys.readouterr().err)
+    assert "(missing steps: none)" in err
+    assert {name: (run / name).read_bytes() for name in ROWS} == {name: before[name] for name in ROWS}
+
+
+def test_rows_after_the_checkpoint_and_lines_that_are_none_are_dropped(run, capsys):
+    before = contents(run)
+    with open(run / "metrics.jsonl", "ab") as file:
+        file.write(b'{"step": 50, "seed": 0}\n{"step": 50, "se')
+    resume(run)
+    assert "checkpoint of step" not in capsys.readouterr().err  # as a run that was killed leaves it
+    lines = before["evaluations.jsonl"].splitlines(keepends=True)
+    (run / "evaluations.jsonl").write_bytes(b"".join([lines[0], b"\0" * 20 + b"\n", *lines[2:]]))
+    resume(run)
+    assert "evaluations.jsonl is not as the checkpoint of step 40 left it; its 3 whole rows" in (err := capsys.readouterr().err)
+    assert "(missing steps: 20)" in err
+    assert (run / "metrics.jsonl").read_bytes() == before["metrics.jsonl"]
+    assert (run / "evaluations.jsonl").read_bytes() == b"".join([lines[0], *lines[2:]])
+
+
+@pytest.mark.parametrize(
+    "line", [b"\0\0", b'{"step": 20, "se', b"[20, 0]", b'{"step": 20}', b'{"step": "20", "seed": 0}', b"\xff", b""]
+)
+def test_a_line_that_is_no_row_is_named(tmp_path, line):
+    file = tmp_path / "metrics.jsonl"
+    file.write_bytes(b'{"step": 10, "seed": 0}\n' + line + b"\n" + b'{"step": 30, "seed": 0}\n')
+    with pytest.raises(DamagedError, match=r"metrics.jsonl, line 2: not a JSON object with a step and a seed; remove the line"):
+        metrics.read(file)
+
+
+def test_rows_reach_the_disk_before_the_checkpoint_that_refers_to_them(run, monkeypatch):
+    events, sync, replace = [], os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (events.append(Path(os.readlink(f"/proc/self/fd/{file}")).name), sync(file)))
+    monkeypatch.setattr(os, "replace", lambda source, target: (events.append(f"-> {Path(target).name}"), replace(source, target)))
+    resume(run, steps=60)
+    saved = [index for index, event in enumerate(events) if event == "-> checkpoint.safetensors"]
+    assert len(saved) == 1
+    assert {"metrics.jsonl", "evaluations.jsonl"} <= set(events[: saved[0]])
+
+
+def test_a_run_with_a_damaged_checkpoint_is_not_changed(run):
+    checkpoint = run / "checkpoint.safetensors"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-10])
+    before = contents(run)
+    with pytest.raises(DamagedError, match="checkpoint.safetensors: not a readable checkpoint"):
+        resume(run, steps=60)
+    assert contents(run) == before

@@ -1,6 +1,8 @@
 """Checkpoints: every array of the state by name in safetensors, a small JSON in its header, written atomically."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from mvl.data.files import atomic
-from mvl.errors import MvlError
+from mvl.errors import DamagedError, MvlError
 
 FORMAT = 1
 
@@ -28,17 +30,28 @@ def save(path: Path, tree: Any, notes: dict[str, Any]) -> None:
         save_file(arrays, partial, {"mvl": json.dumps({"format": FORMAT, **notes})})
 
 
-def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
-    """The tree and the notes; names and shapes must be those of `like`."""
-    expected = _named(like)
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The file and its notes. A file that is shorter or longer than its header says is damaged; arrays are not checked."""
     try:
         with safe_open(path, framework="numpy") as file:
             notes = json.loads((file.metadata() or {}).get("mvl", "{}"))
+            if not isinstance(notes, dict):
+                raise ValueError("its notes are not a JSON object")
             if notes.get("format") != FORMAT:
                 raise MvlError(f"{path}: written in checkpoint format {notes.get('format')}, this is {FORMAT}.")
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (SafetensorError, OSError, json.JSONDecodeError) as error:
+            yield file, notes
+    except (SafetensorError, ValueError) as error:
+        raise DamagedError(f"{path}: not a readable checkpoint ({error}).") from None
+    except OSError as error:
         raise MvlError(f"{path}: not a readable checkpoint ({error}).") from None
+
+
+def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
+    """The tree and the notes; names and shapes must be those of `like`."""
+    expected = _named(like)
+    with _opened(path) as (file, notes):
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     if arrays.keys() != expected.keys():
         odd = sorted(arrays.keys() ^ expected.keys())
         raise MvlError(f"{path}: does not fit this recipe; {odd[0]} is only in one of them.")

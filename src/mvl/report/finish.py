@@ -16,17 +16,21 @@ def finish(path: Path) -> str:
     folder, description = RunFolder.open(path)
     lines = []
     if description.simulated:
-        result = reported(metrics.read(folder.evaluations_file))
-        steps = next(iter(result.values()))["steps"]
-        lines += [
-            f"success, mean of the evaluations at steps {', '.join(map(str, steps))}",
-            success_table(result, description.subtasks),
-        ]
+        lines += _success(folder, description)
     else:
         lines.append("no environment to evaluate in; validation losses are in evaluations.jsonl")
     lines += draw(path, folder.path / "value.png", description)
     lines.append(f"policy: mvl.load_policy({str(path)!r}).act(observation, goal)")
     return "\n".join(lines)
+
+
+def _success(folder: RunFolder, description: Description) -> list[str]:
+    result = reported(metrics.read(folder.evaluations_file))
+    if not result:
+        return [f"there are no evaluations in {folder.evaluations_file}; evaluate it with: mvl eval {folder.path}"]
+    steps = next(iter(result.values()))["steps"]
+    title = f"success, mean of the evaluations at steps {', '.join(map(str, steps))}"
+    return [title, success_table(result, description.subtasks)]
 
 
 def draw(run: Path, to: Path, description: Description) -> list[str]:

@@ -2,12 +2,15 @@
 
 import json
 import math
+import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mvl.data.files import open_unlinked
+from mvl.data.files import atomic, open_unlinked
+from mvl.errors import DamagedError
 from mvl.learn.loop import Columns
 
 
@@ -17,18 +20,63 @@ def append(path: Path, row: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """All rows of a file, none if it does not exist; a line that is not a row is an error."""
+    rows = []
+    for number, line in enumerate(_content(path).splitlines(), 1):
+        row = parsed(line)
+        if row is None:
+            advice = f"remove the line, or have it removed with: mvl train --resume {path.parent}"
+            raise DamagedError(f"{path}, line {number}: not a JSON object with a step and a seed; {advice}")
+        rows.append(row)
+    return rows
 
 
-def size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """The row in a line, or None if it is not a JSON object with a step and a seed."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) and all(type(row.get(name)) is int for name in ("step", "seed")) else None
 
 
-def cut(path: Path, length: int) -> None:
-    """Forget what was written after a checkpoint."""
-    if path.exists():
-        with open_unlinked(path, "r+b") as file:
-            file.truncate(length)
+def synced(path: Path) -> int:
+    """Size of a file in bytes, after everything written to it has reached the disk; 0 if it does not exist."""
+    if not path.exists():
+        return 0
+    with open_unlinked(path, "ab") as file:
+        os.fsync(file.fileno())
+        return file.tell()
+
+
+def rewind(path: Path, step: int, noted: Any, due: Collection[int], seeds: Collection[int]) -> str:
+    """Keep only the whole rows up to the step of a checkpoint.
+
+    Rows after it are normal for a run that was killed. If what is kept has not the size that the checkpoint noted, rows were
+    lost or the note was changed: the sentence returned says which of the steps that were `due` are missing.
+    """
+    content = _content(path)
+    kept = [(line, row) for line in content.splitlines() if (row := parsed(line)) and row["step"] <= step]
+    text = b"".join(line + b"\n" for line, _ in kept)
+    if text != content:
+        with atomic(path) as partial:
+            partial.write_bytes(text)
+    if noted == len(text):
+        return ""
+    there = {(row["step"], row["seed"]) for _, row in kept}
+    missing = [at for at in due if any((at, seed) not in there for seed in seeds)]
+    told = f"its {len(kept)} whole rows up to there are kept (missing steps: {_listed(missing)})"
+    return f"{path} is not as the checkpoint of step {step} left it; {told}."
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
+def _listed(steps: Sequence[int]) -> str:
+    if len(steps) > 5:
+        return f"{len(steps)} from {steps[0]} to {steps[-1]}"
+    return ", ".join(map(str, steps)) or "none"
 
 
 def mean_rows(columns: Columns, seeds: list[int], step: int) -> list[dict[str, Any]]:

@@ -169,5 +169,6 @@ class Session:
         return self.learner.loss(state.params, state.targets, batch, self._validation_key(state))[1]
 
     def _save(self, state: State) -> None:
+        """Write a checkpoint; the rows that it refers to are on the disk before it is."""
         files = (self.folder.metrics_file, self.folder.evaluations_file)
-        checkpoint.save(self.folder.checkpoint_file, state, {"sizes": {file.name: metrics.size(file) for file in files}})
+        checkpoint.save(self.folder.checkpoint_file, state, {"sizes": {file.name: metrics.synced(file) for file in files}})

@@ -1,6 +1,7 @@
 """Train: from a task and a recipe to a run folder with an evaluated, resumable policy."""
 
 import json
+import sys
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
@@ -100,24 +101,46 @@ def resume(
         description = Description.from_json(json.loads(team.exchange()[0]))  # the folder may lie on the first one's host alone
         split = Split.over(devices, description.fitted.learning.batch_size)
         return _run(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, split)
-    folder, description = RunFolder.open(Path(run))
+    folder, before = RunFolder.open(Path(run))
+    description = _lengthened(before, steps, run)
     split = Split.over(devices, description.fitted.learning.batch_size)
     with folder.claimed():
-        if steps is not None and steps != description.schedule.steps:
-            if steps < description.schedule.steps:
-                raise UsageError(f"{run} is planned for {description.schedule.steps} steps; --steps can only lengthen it.")
-            description = replace(description, schedule=replace(description.schedule, steps=steps))
-            folder.describe(description)
         team.exchange(json.dumps(description.to_json()))
         train_data, validation = data_of(description, data, run)
-        state = notes = None
-        if folder.checkpoint_file.exists():
-            learner = Learner(description.fitted, description.shapes)
-            like = jax.eval_shape(lambda: initial_state(learner, description.seeds))
-            state, notes = checkpoint.load(folder.checkpoint_file, like)
-        for file in (folder.metrics_file, folder.evaluations_file):
-            metrics.cut(file, notes["sizes"][file.name] if notes else 0)
+        state, sizes = _last_checkpoint(folder, description)
+        if description != before:
+            folder.describe(description)
+        _rewind(folder, description, int(state.step[0]) if state else 0, sizes)
         return _run(folder, description, train_data, validation, state, workers, split)
+
+
+def _lengthened(description: Description, steps: int | None, run: Path | str) -> Description:
+    if steps is None or steps == description.schedule.steps:
+        return description
+    if steps < description.schedule.steps:
+        raise UsageError(f"{run} is planned for {description.schedule.steps} steps; --steps can only lengthen it.")
+    return replace(description, schedule=replace(description.schedule, steps=steps))
+
+
+def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State | None, Any]:
+    """The state to go on from, and the sizes that the files of rows had then; no state before the first checkpoint."""
+    if not folder.checkpoint_file.exists():
+        return None, {file.name: 0 for file in (folder.metrics_file, folder.evaluations_file)}
+    learner = Learner(description.fitted, description.shapes)
+    like = jax.eval_shape(lambda: initial_state(learner, description.seeds))
+    state, notes = checkpoint.load(folder.checkpoint_file, like)
+    return state, notes.get("sizes")
+
+
+def _rewind(folder: RunFolder, description: Description, step: int, sizes: Any) -> None:
+    """Bring metrics and evaluations back to the checkpoint, and say so if they are not as it left them."""
+    schedule = description.schedule
+    for file, every in ((folder.metrics_file, schedule.log_every), (folder.evaluations_file, schedule.eval_every)):
+        due = list(range(every, step + 1, every)) + [step] * (step == schedule.steps and step % every > 0)
+        noted = sizes.get(file.name) if isinstance(sizes, dict) else None
+        told = metrics.rewind(file, step, noted, due, description.seeds)
+        if told:
+            print(told, file=sys.stderr)
 
 
 def _split(devices: int | None, seeds: int, batch_size: int) -> Split | None:
