@@ -33,12 +33,13 @@ bench: $(READY)
 	$(BIN)/mvl bench
 	$(BIN)/python benchmarks/mapped.py
 
-# The evidence in docs/results/: hours on two cores; goes on where it was stopped. The weights that `tune` chose are the cpu preset's.
+# The evidence in docs/results/: hours on two cores; goes on where it was stopped, and replaces its own earlier tables.
+# The weights that `tune` chose are the cpu preset's.
 MEDIUM := pointmaze-medium-navigate
 LARGE := pointmaze-large-navigate
 ROW := ORIG VIB VIP TRA BYOL DUAL ORIG-MVL VIB-MVL DUAL-MVL vib-eik dual-eik gcivl-eik
 TEN := regularizer.antithetic=False+regularizer.samples=10
-KEPT := --records docs/results/runs
+KEPT := --records docs/results/runs --overwrite
 ALSO := --surfaces --equal-time $(KEPT) --to docs/results
 results: $(READY)
 	$(BIN)/mvl tune $(MEDIUM) --recipe gcivl-eik --knob regularizer.weight=0.1,1,10 $(KEPT) --to docs/results/weights

@@ -127,8 +127,8 @@ def test_training_is_repeatable_and_written_with_its_command(tmp_path, monkeypat
     assert main(["data", "expert", "ant", "--to", str(path), "--steps", "60"]) == 0
     assert "m a step where it is told" in capsys.readouterr().out
     assert load(path)[0].kernel.shape == (BODY + 2, 256)
-    assert main(["data", "expert", "ant", "--to", str(path), "--steps", "60"]) == 2
-    assert "exists already; give --overwrite" in capsys.readouterr().err
+    assert main(["data", "expert", "ant", "--to", str(path), "--steps", "60"]) == 1
+    assert "exists already; choose another name, or replace it with --overwrite" in capsys.readouterr().err
 
 
 def test_files_that_are_no_walkers_are_refused(tmp_path):

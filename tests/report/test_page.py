@@ -100,7 +100,7 @@ def test_nothing_is_replaced_unasked(tmp_path, capsys, monkeypatch):
     earlier.write_text("mine")
     run = str(untrained(tmp_path / "run", small_recipe("bc"), task="walk.npz", simulated=False))
     assert main(["report", run]) == 1
-    assert "report.html exists already; choose another with -o, or replace it with --overwrite" in capsys.readouterr().err
+    assert "report.html exists already; choose another name, or replace it with --overwrite" in capsys.readouterr().err
     assert main(["report", run, str(tmp_path / "none"), "--overwrite"]) == 1
     assert "is not a run folder" in capsys.readouterr().err
     assert earlier.read_text() == "mine"

@@ -9,7 +9,7 @@ from made_runs import TASK, made_run, variant
 
 from mvl.cli import main
 from mvl.runs.folder import RunFolder
-from mvl.sweep import equal_time
+from mvl.sweep import equal_time, go
 
 
 def evaluated(run, seed, successes):
@@ -28,7 +28,7 @@ def test_the_dearer_recipe_is_judged_where_the_time_is_over(tmp_path, monkeypatc
     cost = {"gcivl": 0.002, "gcivl-mvl": 0.004}
     monkeypatch.setattr(equal_time, "step_times", lambda variants, *_: {one: cost[one.recipe] for one in variants})
     command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "gcivl-mvl", "--seeds", "2", "--store", str(tmp_path)]
-    assert main([*command, "--dry-run", "--equal-time", "--to", str(tmp_path / "to")]) == 0
+    assert main([*command, "--equal-time", "--to", str(tmp_path / "to")]) == 0
     out = capsys.readouterr().out
     assert "gcivl-mvl  4.00       2.00 x" in out
     plain, mollified = csv.DictReader(io.StringIO((tmp_path / "to" / "sweep-equal-time.csv").read_text()))
@@ -44,11 +44,12 @@ def test_what_was_not_evaluated_by_then_is_not_guessed(tmp_path, monkeypatch, ca
     cost = {"gcivl": 0.001, "gcivl-mvl": 0.1}
     monkeypatch.setattr(equal_time, "step_times", lambda variants, *_: {one: cost[one.recipe] for one in variants})
     command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "gcivl-mvl", "--seeds", "1", "--store", str(tmp_path)]
-    assert main([*command, "--dry-run", "--equal-time"]) == 0
+    assert main([*command, "--equal-time"]) == 0
     assert "not evaluated by then" in capsys.readouterr().out
 
 
-def test_nothing_finished_has_nothing_to_compare(tmp_path, capsys):
-    command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "1", "--store", str(tmp_path), "--dry-run"]
+def test_nothing_finished_has_nothing_to_compare(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(go, "carry_out", lambda *_: {})
+    command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "1", "--store", str(tmp_path)]
     assert main([*command, "--equal-time"]) == 0
     assert "nothing that can be timed here" in capsys.readouterr().out

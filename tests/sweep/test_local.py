@@ -102,7 +102,7 @@ def test_failures_are_told_last_with_a_code(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(go, "carry_out", lambda plan, options: {"a job": "it broke"})
     code = main(["sweep", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--to", str(tmp_path / "to")])
     assert code == 1
-    assert "mvl: 1 runs failed; the same command tries them again:\n  a job: it broke" in capsys.readouterr().err
+    assert "mvl: 1 runs failed; the same command with --overwrite tries them again:\n  a job: it broke" in capsys.readouterr().err
     assert (tmp_path / "to" / "sweep.csv").exists()  # what there is, is written
 
 

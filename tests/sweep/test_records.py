@@ -5,10 +5,12 @@ import json
 from made_runs import TASK, made_run, variant
 
 from mvl.cli import main
+from mvl.sweep import go
 from mvl.sweep.store import held, spent
 
 
-def test_what_is_kept_is_not_done_again(tmp_path, capsys):
+def test_what_is_kept_is_not_done_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(go, "carry_out", lambda plan, options: print(go.described(plan, plan.jobs(), {}, None, [])) or {})
     of = variant()
     first, second, records = tmp_path / "first", tmp_path / "second", tmp_path / "records"
     run = made_run(of.folder(first) / "seeds-0", of, [0], 0.4)
@@ -20,7 +22,7 @@ def test_what_is_kept_is_not_done_again(tmp_path, capsys):
     (run / "value.png").write_bytes(b"a picture")
     made_run(of.folder(first) / "seeds-1", of, [1], 0.6, until=20)
 
-    ask = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "2", "--dry-run", "--records", str(records)]
+    ask = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "2", "--records", str(records)]
     assert main([*ask, "--store", str(first)]) == 0
     assert "keeping 1 finished runs" in capsys.readouterr().out
     kept = sorted(path.relative_to(of.folder(records)).as_posix() for path in records.rglob("*") if path.is_file())

@@ -1,6 +1,7 @@
 """`mvl bench`: how fast this is here, against the machine's own matrix products and against bars."""
 
 import json
+from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,28 +11,49 @@ from mvl.cli.parser import Parser
 def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl bench", description="Time steps, evaluation and start-up in ratios; best on a quiet machine.")
     parser.add_argument("--to", type=Path, metavar="FILE.json", help="write every figure here")
-    parser.add_argument("--picture", type=Path, metavar="FILE.png", help="and draw them")
+    parser.add_argument("--picture", type=Path, metavar="FILE.png", help="draw the figures here (.png or .svg)")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     parser.add_argument("--only", choices=("bars", "growth", "recipes"), help="one part instead of all three")
-    parser.add_argument("--compare", nargs=2, type=Path, metavar="FILE.json", help="show two results side by side instead")
-    parser.add_argument("--table", type=Path, metavar="FILE.json", help="show a result as a Markdown table instead")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--compare", nargs=2, type=Path, metavar="FILE.json", help="print two results side by side; measure nothing"
+    )
+    shown.add_argument("--table", type=Path, metavar="FILE.json", help="print a result as a Markdown table; measure nothing")
     options = parser.parse_all(argv)
-    if options.table:
-        from mvl.bench.picture import table
-
-        print(table(options.table))
+    if options.table or options.compare:
+        _show(options, parser)
         return
-    if options.compare:
-        from mvl.bench.picture import compare
-
-        print(compare(*options.compare))
-        return
+    _check_targets(options)
     figures = _measured(options.only)
     if options.to:
-        options.to.write_text(json.dumps(figures, indent=1) + "\n")
+        from mvl.data.files import atomic
+
+        with atomic(options.to) as partial:
+            partial.write_text(json.dumps(figures, indent=1) + "\n")
     if options.picture:
         from mvl.bench.picture import draw
 
         draw(figures, options.picture)
+
+
+def _show(options: Namespace, parser: Parser) -> None:
+    """Print earlier results."""
+    from mvl.bench.picture import compare, table
+
+    if options.to or options.picture or options.only:
+        parser.error("--table and --compare print earlier results, so --to, --picture and --only do not go with them")
+    print(table(options.table) if options.table else compare(*options.compare))
+
+
+def _check_targets(options: Namespace) -> None:
+    """Refuse files that exist before anything is measured."""
+    from mvl.data.files import new_files
+
+    if options.picture:
+        from mvl.report.drawing import new_picture
+
+        new_picture(options.picture, options.overwrite)
+    new_files(filter(None, (options.to, options.picture)), options.overwrite)
 
 
 def _measured(only: str | None) -> dict[str, object]:

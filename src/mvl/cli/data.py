@@ -113,8 +113,10 @@ def expert(argv: list[str]) -> None:
     options = parser.parse_all(argv)
     if options.body != "ant":
         raise unknown("body", options.body, ["ant"])
-    if options.to.exists() and not options.overwrite:
-        raise UsageError(f"{options.to} exists already; give --overwrite to replace it.")
+
+    from mvl.data.files import new_file
+
+    new_file(options.to, options.overwrite)
 
     from mvl.data.generate import walker
     from mvl.experts.ant import gait, train_ant

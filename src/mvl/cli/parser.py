@@ -1,9 +1,19 @@
 """Argument parsing whose complaints are our own one-sentence errors."""
 
 import argparse
+import re
 from typing import NoReturn
 
 from mvl.errors import UsageError, unknown
+
+
+def file_name(text: str) -> str:
+    """An argument that names files: a name, never a path."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+=,~-]*", text):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a plain name: use letters, digits and -_.+=,~ and begin with a letter or a digit"
+        )
+    return text
 
 
 class _Help(argparse.HelpFormatter):

@@ -2,6 +2,7 @@
 
 import textwrap
 from argparse import Namespace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -35,13 +36,14 @@ def add_options(parser: Parser, seeds: int) -> None:
     where.add_argument(
         "--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV, LaTeX and a picture"
     )
+    where.add_argument("--overwrite", action="store_true", help="replace files of --to, --records and --report that exist")
     where.add_argument("--surfaces", action="store_true", help="also measure the value surfaces over mazes")
     where.add_argument(
         "--equal-time", action="store_true", help="also compare after equal training time; times what a step takes"
     )
     where.add_argument("--report", type=Path, metavar="FILE.html", help="also write a page about every run behind the table")
     how = parser.add_argument_group("how")
-    how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands, and stop")
+    how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands; run and write nothing")
     how.add_argument("--engine", choices=("local", "ray", "slurm"), default="local", help="what does the runs")
     how.add_argument("--address", help="of a Ray cluster; auto is the one this machine belongs to (default: a new one here)")
     how.add_argument("--gpus-per-run", type=float, default=0, help="that Ray or SLURM gives a run, which then trains all seeds")
@@ -64,18 +66,62 @@ def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) ->
     return Plan(name, title, cells, list(range(options.seeds)), options.store.resolve(), data, bool(options.gpus_per_run))
 
 
-def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
-    """Run it, show the table, write it where it was asked for; a failure of some runs is told last."""
-    from mvl.sweep import go, picture, records, table
+def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "list[Result]":
+    """Run it, show the table, write it where it was asked for; a failure of some runs is told last.
+
+    Files that exist are refused before anything runs; `choice` is one that the caller will write. A dry run writes nothing.
+    """
+    from mvl.sweep import go, table
     from mvl.sweep.results import results
 
-    if options.report and options.report.exists():
-        raise UsageError(f"{options.report} exists already; choose another file for --report.")
-    if options.records and (taken := records.take_in(options.records, plan.store, plan.variants)):
-        print(f"took in {taken} finished runs from {options.records}")
-    failed = go.carry_out(plan, go.Options(_engine(options), options.at_once, options.episodes, options.dry_run))
+    engine = _engine(options)
+    targets = _targets(plan, options) + ([choice] if choice else [])
+    if options.dry_run:
+        plan = replace(plan, records=options.records)  # counted where they lie, instead of taken into the store
+    else:
+        _prepare(plan, options, targets)
+    failed = go.carry_out(plan, go.Options(engine, options.at_once, options.episodes, options.dry_run))
     found = results(plan)
     print(f"\n{table.text(plan, found)}")
+    if options.dry_run:
+        told = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
+        print("\n".join(["", "dry run: nothing was run or written", *told]))
+        return found
+    _write(plan, found, options)
+    if failed:
+        shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
+        again = " with --overwrite" if _targets(plan, options) and not options.overwrite else ""
+        raise MvlError(f"{len(failed)} runs failed; the same command{again} tries them again:\n{shown}")
+    return found
+
+
+def _targets(plan: "Plan", options: Namespace) -> list[Path]:
+    """The files that `_write` makes, without those of --records."""
+    names = [f"{plan.name}.{ending}" for ending in ("md", "csv", "tex", "png")]
+    for kind in ("surfaces", "equal-time"):
+        names += [f"{plan.name}-{kind}.{ending}" for ending in ("md", "csv") if getattr(options, kind.replace("-", "_"))]
+    return [options.to / name for name in names if options.to] + ([options.report] if options.report else [])
+
+
+def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
+    """Refuse to replace files; then take finished runs into the store."""
+    from mvl.data.files import new_files, writable_folder
+    from mvl.sweep import records
+
+    new_files(targets, options.overwrite)
+    writable_folder(plan.store)
+    if options.records:
+        writable_folder(options.records)
+        if not options.overwrite:
+            records.check_equal(options.records, plan.store, plan.variants)
+        if taken := records.take_in(options.records, plan.store, plan.variants):
+            print(f"took in {taken} finished runs from {options.records}")
+
+
+def _write(plan: "Plan", found: "list[Result]", options: Namespace) -> None:
+    """Everything that was asked for besides the table on the terminal."""
+    from mvl.sweep import picture, records, table
+
     if options.to:
         files = [*table.write(plan, found, options.to), picture.write(plan, found, options.to)]
         print("\n".join(f"wrote {path}" for path in files))
@@ -87,10 +133,6 @@ def carry_out(plan: "Plan", options: Namespace) -> "list[Result]":
         print(f"keeping {records.keep(found, plan.store, options.records)} finished runs in {options.records}")
     if options.report:
         _report(sorted({seed.run for result in found for seed in result.seeds}), options.report)
-    if failed:
-        shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
-        raise MvlError(f"{len(failed)} runs failed; the same command tries them again:\n{shown}")
-    return found
 
 
 def _surfaces(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
@@ -128,7 +170,7 @@ def _report(runs: list[Path], to: Path) -> None:
 
     from mvl.cli.report import run
 
-    run([*map(str, runs), "--to", str(to), "--no-videos"])
+    run([*map(str, runs), "--to", str(to), "--no-videos", "--overwrite"])  # it was checked before the runs
 
 
 def _engine(options: Namespace) -> "Engine | None":

@@ -33,9 +33,9 @@ def run(argv: list[str]) -> None:
 
     if getattr(options, "temperature", 1.0) <= 0:
         raise UsageError("--temperature must be above 0: without any spread there is no fan.")
+    new_picture(to, options.overwrite)
     for path in options.runs:
         RunFolder.open(path)
-    new_picture(to, options.overwrite)
     DRAW[kind](options, to)
     print(to)
 

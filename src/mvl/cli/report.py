@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from mvl.cli.parser import Parser
-from mvl.errors import MvlError
 
 
 def run(argv: list[str]) -> None:
@@ -13,8 +12,10 @@ def run(argv: list[str]) -> None:
     parser.add_argument("--no-videos", action="store_true", help="leave out the rollouts, which take longest")
     parser.add_argument("--overwrite", action="store_true", help="replace an earlier report")
     options = parser.parse_all(argv)
-    if options.to.exists() and not options.overwrite:
-        raise MvlError(f"{options.to} exists already; choose another with -o, or replace it with --overwrite.")
+
+    from mvl.data.files import new_file
+
+    new_file(options.to, options.overwrite)
 
     from mvl.report.page import report
     from mvl.runs.display import counting

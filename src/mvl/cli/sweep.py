@@ -1,6 +1,6 @@
 """`mvl sweep`: tasks by recipes by seeds by any settings."""
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, file_name
 from mvl.cli.plans import add_options, carry_out, make_plan, split
 
 
@@ -16,7 +16,7 @@ def run(argv: list[str]) -> None:
         "--recipes", nargs="+", required=True, help="see `mvl recipes`; with settings of its own: vib-mvl+regularizer.samples=10"
     )
     parser.add_argument("--set", nargs="+", default=[], metavar="FIELD=V1,V2", help="values to try: regularizer.weight=1,10")
-    parser.add_argument("--name", default="sweep", help="what the table and its files are called")
+    parser.add_argument("--name", type=file_name, default="sweep", help="name of the table and of the files in --to")
     add_options(parser, seeds=1)
     options = parser.parse_all(argv)
 

@@ -20,13 +20,15 @@ def run(argv: list[str]) -> None:
     if options.steps < 10 or options.steps % 10:
         parser.error("--steps must be a positive multiple of 10")
 
-    from mvl.data.files import new_file
+    from mvl.data.files import new_files
     from mvl.report.drawing import new_picture
     from mvl.runs.display import counting
     from mvl.toy.figure import all_fields, draw, table
 
-    picture = options.to and new_picture(options.to, options.overwrite)
-    figures = options.json and new_file(options.json, options.overwrite)
+    picture, figures = options.to, options.json
+    if picture:
+        new_picture(picture, options.overwrite)
+    new_files(filter(None, (picture, figures)), options.overwrite)
     with counting("training") as told:
         found = all_fields(options.seed, options.steps, told)
     print(table(found))

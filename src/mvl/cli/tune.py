@@ -30,9 +30,10 @@ def run(argv: list[str]) -> None:
     cells = sweep_cells([str(task)], [options.recipe], options.preset, parse_grid(options.knob), parse_changes(rest))
     name = f"tune-{task}-{options.recipe}"
     plan = make_plan(name, f"choosing by {options.by}", cells, options)
-    found = carry_out(plan, options)
+    choice = (options.to or plan.store) / f"{name}-by-{options.by}.json"
+    found = carry_out(plan, options, choice)
     ranked = tune.ranking(found, options.by)
     if ranked:
         print(f"\n{tune.described(ranked, options.by)}")
     if not options.dry_run:
-        print(tune.write_choice(plan, ranked, options.by, (options.to or plan.store) / f"{name}-by-{options.by}.json"))
+        print(tune.write_choice(plan, ranked, options.by, choice))

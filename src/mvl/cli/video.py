@@ -16,11 +16,15 @@ def run(argv: list[str]) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace earlier videos of the same episodes")
     options = parser.parse_all(argv)
 
+    from mvl.data.files import writable_folder
+
+    to = writable_folder(options.to or options.run / "videos")
+
     from mvl.runs.display import counting
     from mvl.runs.video import Shots, film, in_words
 
     shots = Shots(options.episodes, options.tasks, options.seed, options.size)
     with counting("filming") as tell:
-        clips = film(options.run, options.to or options.run / "videos", shots, tell, options.overwrite)
+        clips = film(options.run, to, shots, tell, options.overwrite)
     for clip in clips:
         print(f"{clip.path}: {in_words(clip.reached)} after {clip.steps} steps")

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -16,6 +16,8 @@ from mvl.errors import MvlError
 
 PATIENCE = 2.0
 """Seconds to wait for a lock in silence."""
+LONGEST_NAME = 200
+"""Bytes; file systems allow 255, of which the temporary name of `atomic` needs some."""
 
 
 @contextmanager
@@ -97,11 +99,35 @@ def open_unlinked(path: Path, mode: str) -> IO[bytes]:
 
 
 def new_file(path: Path, overwrite: bool) -> Path:
-    """A name to write to; one in use is refused unless it may be replaced."""
-    if path.exists() and (path.is_dir() or not overwrite):
+    """`path`, checked without writing it: nothing is there, or `overwrite` allows to replace it, and its folder is writable."""
+    if os.path.lexists(path) and (path.is_dir() or not overwrite):
         raise MvlError(
             f"{path} exists already; choose another name{'' if path.is_dir() else ', or replace it with --overwrite'}."
         )
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise MvlError(f"{path.name[:40]}... is too long for a file's name; choose a shorter one.")
+    writable_folder(path.parent)
+    return path
+
+
+def new_files(paths: Iterable[Path], overwrite: bool) -> list[Path]:
+    """`new_file` for several, which must differ from each other."""
+    checked = [new_file(path, overwrite) for path in paths]
+    for path in checked:
+        if checked.count(path) > 1:
+            raise MvlError(f"{path} is named for two files; choose another name for one of them.")
+    return checked
+
+
+def writable_folder(path: Path) -> Path:
+    """`path`, checked without making it: a folder, or a place where one can be made."""
+    place = next((place for place in (path, *path.parents) if place.exists()), None)
+    if place is None:
+        raise MvlError(f"{path} cannot be made: the current folder is gone; change to one that exists.")
+    if not place.is_dir():
+        raise MvlError(f"{place} is a file, where a folder is needed; choose another place.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise MvlError(f"{place} cannot be written to; change its permissions, or choose another place.")
     return path
 
 

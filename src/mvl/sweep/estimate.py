@@ -61,9 +61,16 @@ class Probe:
 
 
 def estimates(
-    jobs: Sequence[Job], store: Path, probe: Probe, report: Callable[[int, int], None] = lambda done, total: None
+    jobs: Sequence[Job],
+    store: Path,
+    probe: Probe,
+    report: Callable[[int, int], None] = lambda done, total: None,
+    remember: bool = True,
 ) -> dict[Job, float]:
-    """Seconds each job still takes, evaluations lasting as long as they can; jobs that cannot be measured are left out."""
+    """Seconds each job still takes, evaluations lasting as long as they can; jobs that cannot be measured are left out.
+
+    What was timed is written to the store unless `remember` is false.
+    """
     known = _remembered(store)
     found = {}
     for index, job in enumerate(jobs):
@@ -73,7 +80,8 @@ def estimates(
             steps = job.variant.schedule.steps * len(job.seeds)
             found[job] = whole * len(job.seeds) * (1 - progress_of(job) / steps)
     report(len(jobs), len(jobs))
-    _remember(known, store)
+    if remember:
+        _remember(known, store)
     return found
 
 

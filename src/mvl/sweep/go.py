@@ -30,6 +30,7 @@ class Options:
     episodes: int | None = None
     """Training episodes of datasets that are generated; as many as the published ones unless given."""
     dry_run: bool = False
+    """Only say what there is to do; write nothing."""
 
 
 def carry_out(plan: Plan, options: Options, say: Callable[[str], None] = print) -> dict[str, str]:
@@ -43,7 +44,7 @@ def carry_out(plan: Plan, options: Options, say: Callable[[str], None] = print) 
             plan = replace(plan, together=True)
         jobs = plan.jobs()
         with counting("measuring") as report:
-            seconds = estimates(jobs, plan.store, probe, report)
+            seconds = estimates(jobs, plan.store, probe, report, remember=not options.dry_run)
     room = slots(machine.get("backend", "cpu"), machine.get("devices", 1), options.at_once)
     lacking = missing([job.variant.task for job in jobs], plan.data)
     say(described(plan, jobs, seconds, None if options.engine else len(room), lacking))

@@ -41,6 +41,8 @@ class Plan:
     data: Path | None
     together: bool
     """Whether the seeds of a variant are trained in one run, which fills a large device, or each in its own."""
+    records: Path | None = None
+    """Finished runs that count besides those of the store, by name; see `mvl.sweep.records`."""
 
     @property
     def variants(self) -> list[Variant]:
@@ -52,13 +54,14 @@ class Plan:
         left = [
             (index, number, job)
             for number, variant in enumerate(self.variants)
-            for index, job in enumerate(remaining(variant, self.seeds, self.store, self.data, self.together))
+            for index, job in enumerate(remaining(variant, self.seeds, self.store, self.data, self.together, self.records))
         ]
         return [job for *_, job in sorted(left, key=lambda entry: entry[:2])]
 
     def done(self) -> int:
         """Seeds of variants that are finished."""
-        return sum(len(held(variant, self.store, self.data).finished.keys() & set(self.seeds)) for variant in self.variants)
+        there = (held(variant, self.store, self.data, self.records).finished for variant in self.variants)
+        return sum(len(finished.keys() & set(self.seeds)) for finished in there)
 
 
 def paper_cells(table: str, rows: Sequence[str], columns: Sequence[str], preset: str, wanted: Mapping[str, str]) -> list[Cell]:

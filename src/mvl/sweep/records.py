@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mvl.data.files import atomic
+from mvl.errors import MvlError
 from mvl.runs.folder import RunFolder
 from mvl.sweep.job import Variant
 from mvl.sweep.results import Result
@@ -32,6 +33,24 @@ def take_in(records: Path, store: Path, variants: Iterable[Variant]) -> int:
     return taken
 
 
+def check_equal(records: Path, store: Path, variants: Iterable[Variant]) -> None:
+    """Refuse records that `keep` would replace by something else: the store has another run of the same name."""
+    for variant in variants:
+        for file in sorted(variant.folder(records).glob("*/run.json")):
+            run, record = variant.folder(store) / file.parent.name, file.parent
+            if run.exists() and not _equal(run, record):
+                raise MvlError(
+                    f"{record} is not a record of {run}; replace it with --overwrite, or choose another --records or --store."
+                )
+
+
+def _equal(run: Path, record: Path) -> bool:
+    """Whether keeping the run would change nothing that is in the record."""
+    if not RunFolder(run).description_file.exists():
+        return False
+    return all(path.read_bytes() == text for path, text in _record(run, record).items() if path.exists())
+
+
 def keep(found: Sequence[Result], store: Path, records: Path) -> int:
     """Records of all runs behind a table, written anew where they changed; how many there are."""
     runs = sorted({seed.run for result in found for seed in result.seeds})
@@ -41,21 +60,26 @@ def keep(found: Sequence[Result], store: Path, records: Path) -> int:
 
 
 def _keep(run: Path, record: Path) -> None:
-    record.mkdir(parents=True, exist_ok=True)
+    for path, text in _record(run, record).items():
+        with atomic(path) as partial:
+            partial.write_bytes(text)
+
+
+def _record(run: Path, record: Path) -> dict[Path, bytes]:
+    """The files of a run's record, and what is in them."""
     described = json.loads(RunFolder(run).description_file.read_text())
     described["data"]["path"] = Path(described["data"]["path"]).name  # where it lay concerns nobody else
-    with atomic(record / "run.json") as partial:
-        partial.write_text(json.dumps(described, indent=1) + "\n")
-    for name in COPIED:
-        if (run / name).exists():
-            with atomic(record / name) as partial:
-                partial.write_bytes((run / name).read_bytes())
-    _copy_clock(run, record)
+    sources = {record / name: run / name for name in COPIED} | {_clock(record): _clock(run)}
+    copies = {path: source.read_bytes() for path, source in sources.items() if source.exists()}
+    return {record / "run.json": (json.dumps(described, indent=1) + "\n").encode(), **copies}
+
+
+def _clock(run: Path) -> Path:
+    return run.with_name(f"{run.name}.clock.jsonl")
 
 
 def _copy_clock(run: Path, to: Path) -> None:
-    clock = run.with_name(f"{run.name}.clock.jsonl")
     to.parent.mkdir(parents=True, exist_ok=True)
-    if clock.exists():
-        with atomic(to.with_name(f"{to.name}.clock.jsonl")) as partial:
-            shutil.copyfile(clock, partial)
+    if _clock(run).exists():
+        with atomic(_clock(to)) as partial:
+            shutil.copyfile(_clock(run), partial)

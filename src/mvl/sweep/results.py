@@ -61,7 +61,7 @@ def shown(found: Estimate, seeds: int) -> str:
 
 def results(plan: Plan) -> list[Result]:
     """What the store holds for every cell, of the seeds that were asked for."""
-    there = {variant: held(variant, plan.store, plan.data).finished for variant in plan.variants}
+    there = {variant: held(variant, plan.store, plan.data, plan.records).finished for variant in plan.variants}
     return [
         Result(cell, tuple(there[cell.variant][seed] for seed in plan.seeds if seed in there[cell.variant]))
         if cell.variant

@@ -37,12 +37,15 @@ class Held:
     """Runs in its folder that are not of it: trained with other settings."""
 
 
-def held(variant: Variant, store: Path, data: Path | None) -> Held:
-    """Every run in the variant's folder counts, whoever made it; a seed that is there twice counts once."""
+def held(variant: Variant, store: Path, data: Path | None, records: Path | None = None) -> Held:
+    """Every run in the variant's folder counts, whoever made it; a seed that is there twice counts once.
+
+    Runs of `records` count if the store has none of the same name.
+    """
     finished: dict[int, Seed] = {}
     unfinished, others = [], []
-    for file in sorted(variant.folder(store).glob("*/run.json")):
-        folder, description = RunFolder.open(file.parent)
+    for run in _runs(variant, store, records):
+        folder, description = RunFolder.open(run)
         if not variant.made_by(description):
             others.append(folder.path)
             continue
@@ -59,9 +62,17 @@ def held(variant: Variant, store: Path, data: Path | None) -> Held:
     return Held(finished, unfinished, others)
 
 
-def remaining(variant: Variant, seeds: list[int], store: Path, data: Path | None, together: bool) -> list[Job]:
+def _runs(variant: Variant, store: Path, records: Path | None) -> list[Path]:
+    places = [variant.folder(place) for place in (records, store) if place]
+    by_name = {file.parent.name: file.parent for place in places for file in place.glob("*/run.json")}
+    return [by_name[name] for name in sorted(by_name)]
+
+
+def remaining(
+    variant: Variant, seeds: list[int], store: Path, data: Path | None, together: bool, records: Path | None = None
+) -> list[Job]:
     """The jobs that are left: unfinished runs that have one of the seeds, and new ones for the seeds in none."""
-    there = held(variant, store, data)
+    there = held(variant, store, data, records)
     missing = [seed for seed in seeds if seed not in there.finished]
     jobs = []
     for job in there.unfinished:
