@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import jax
 
+from mvl.kernels.cache import find, path_in, private_folder, store
+
 HERE = Path(__file__).parent
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
 TARGETS = ("mvl_mlp_forward", "mvl_mlp_backward", "mvl_adam")
@@ -20,48 +23,72 @@ TARGETS = ("mvl_mlp_forward", "mvl_mlp_backward", "mvl_adam")
 
 @functools.cache
 def why_not() -> str:
-    """Why the kernels are not used here; nothing where they are."""
+    """Reason the kernels are disabled; empty if they are enabled."""
     if os.environ.get("MVL_KERNELS", "1") == "0":
         return "MVL_KERNELS is 0"
     if jax.default_backend() != "cpu":
         return f"networks run on a {jax.default_backend()}"
     try:
-        library = ctypes.CDLL(str(compiled()))
-    except (OSError, subprocess.CalledProcessError) as error:
-        said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[0]
-        print(f"mvl: going on without kernels, which could not be compiled: {said}", file=sys.stderr)
-        return f"they could not be compiled: {said}"
+        library = load()
+    except OSError as error:
+        print(f"mvl: going on without kernels: {error}", file=sys.stderr)
+        return str(error)
     for name in TARGETS:
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
     return ""
 
 
-def compiled() -> Path:
-    """The library's file; a few seconds the first time on a machine."""
-    compiler = os.environ.get("CXX") or next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
-    if compiler is None:
-        raise OSError("there is no C++ compiler; install g++ or clang")
-    library = folder() / f"kernels-{_fingerprint(compiler)}.so"
-    if not library.exists():
-        print("mvl: compiling the network kernels for this processor, once", file=sys.stderr)
-        library.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=library.parent) as work:  # others may be compiling it too
-            made = Path(work) / library.name
-            source = [str(HERE / "kernels.cc"), "-isystem", jax.ffi.include_dir(), "-o", str(made)]
-            subprocess.run([compiler, *FLAGS, *source], check=True, capture_output=True, text=True)
-            os.replace(made, library)
-    return library
+def load() -> ctypes.CDLL:
+    """The library from the cache, compiled if no intact one is there; OSError says why there can be none."""
+    with private_folder(folder()) as cache:
+        return ctypes.CDLL(str(path_in(cache, folder(), cached(cache))))
+
+
+def cached(cache: int) -> str:
+    """Name of the library in the cache (a descriptor); compiling it takes a few seconds."""
+    command = compiler()
+    stem = f"kernels-{_fingerprint(command)}"
+    name, defect = find(cache, stem)
+    if name:
+        return name
+    print(f"mvl: compiling the network kernels for this processor, {f'since {defect}' if defect else 'once'}", file=sys.stderr)
+    return store(cache, stem, compiled(command))
+
+
+def compiled(command: list[str]) -> bytes:
+    with tempfile.TemporaryDirectory() as work:
+        made = Path(work) / "library.so"
+        source = [str(HERE / "kernels.cc"), "-isystem", jax.ffi.include_dir(), "-o", str(made)]
+        done = subprocess.run([*command, *FLAGS, *source], capture_output=True, text=True)
+        if done.returncode or not made.exists():
+            said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [f"{command[0]} gave {done.returncode}"]
+            raise OSError(f"they could not be compiled: {next((line for line in said if 'error' in line), said[0])}")
+        return made.read_bytes()
+
+
+def compiler() -> list[str]:
+    """Command of the C++ compiler: CXX, which may have several words, or the first one found."""
+    given = os.environ.get("CXX", "")
+    try:
+        chosen = shlex.split(given) or [name for name in ("c++", "g++", "clang++") if shutil.which(name)][:1]
+    except ValueError as error:
+        raise OSError(f"CXX is {given!r}, which is not a command ({error}); set it to a C++ compiler, or unset it") from None
+    if not chosen:
+        raise OSError("they could not be compiled: there is no C++ compiler; install g++ or clang")
+    if not shutil.which(chosen[0]):
+        raise OSError(f"CXX is {given!r}, but there is no command {chosen[0]}; set it to a C++ compiler, or unset it")
+    return chosen
 
 
 def folder() -> Path:
     return Path("~/.cache/mvl/kernels").expanduser()
 
 
-def _fingerprint(compiler: str) -> str:
-    """Of all that the library depends on: its source, JAX's interface, the compiler, and what the processor can do."""
+def _fingerprint(command: list[str]) -> str:
+    """Hash of all that the library depends on: its source, JAX's interface, the compiler, and the processor's features."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text().splitlines() if told.exists() else []
-    abilities = next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+    features = next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
     sources = [path.read_text() for path in sorted(HERE.glob("*.[ch]*"))]
-    parts = [*sources, *FLAGS, jax.__version__, compiler, platform.machine(), abilities]
+    parts = [*sources, *FLAGS, jax.__version__, *command, platform.machine(), features]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
