@@ -1,11 +1,9 @@
 """Generated pointmaze data: layout, repeatability, and that the walker walks."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
+from forking import run_script
 from mvl.data.generate.pointmaze import Maker, size
 from mvl.data.generate.run import generate
 from mvl.data.names import TaskName, task_names
@@ -108,68 +106,26 @@ def test_an_interrupted_generation_goes_on_where_it_stopped(tmp_path):
 
 
 KILLED = """
-import os, shutil, signal, sys
+import sys
 from pathlib import Path
+from forking import killed_everywhere
 from mvl.data.generate.run import generate
 from mvl.data.names import TaskName
-from mvl.errors import MvlError
 
-task, folder = TaskName.parse(sys.argv[1]), Path(sys.argv[2])
-
-def run(to):
-    return generate(task, folder / to, episodes=2, workers=1)
-
-def killed(to, call):
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1] == signal.SIGKILL
-    calls = []
-    def counted(change):
-        def counting(*args, **settings):
-            calls.append(args)
-            if len(calls) == call:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return change(*args, **settings)
-        return counting
-    for name in ("replace", "unlink", "rmdir"):
-        setattr(os, name, counted(getattr(os, name)))
-    run(to)
-    os._exit(0)
-
-shutil.copytree(folder / "made", folder / "whole")
-names = [path.name for path in run("whole")]
-seen, call = set(), 1
-while True:
-    to = folder / str(call)
-    shutil.copytree(folder / "made", to)
-    if not killed(to, call):
-        break
-    there = tuple((to / name).exists() for name in names)
-    seen.add(there)
-    try:
-        run(to)
-    except MvlError as error:  # killed while the folder of episodes was removed, its notes already gone
-        assert "exists already" in str(error) and there == (True, True) and call > 12, (call, error)
-        shutil.rmtree(to / f".{task}.made")
-    assert [(to / name).read_bytes() for name in names] == [(folder / "whole" / name).read_bytes() for name in names], call
-    assert sorted(os.listdir(to)) == sorted(names), (call, os.listdir(to))
-    call += 1
-assert seen == {(False, False), (True, False), (True, True)}, seen
+task = TaskName.parse(sys.argv[2])
+run = lambda folder: generate(task, folder, episodes=2, workers=1)
+killed_everywhere(Path(sys.argv[1]), [f"{task}.npz", f"{task}-val.npz"], run)
 """
 
 
 def test_a_generation_killed_while_its_files_are_written_goes_on(tmp_path):
-    """Killed before every single change of a file's name, from the last episode on."""
-
     def stop(done, total):
         if done == total:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate(STITCH, tmp_path / "made", episodes=2, workers=1, report=stop)
-    command = [sys.executable, "-c", KILLED, str(STITCH), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+        generate(STITCH, tmp_path / "start", episodes=2, workers=1, report=stop)
+    run_script(KILLED, tmp_path, STITCH)
 
 
 def test_files_of_others_are_not_replaced(tmp_path):

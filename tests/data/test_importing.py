@@ -1,6 +1,7 @@
 """Importing: every format round trip with files written by its own library, and refusals that name file, episode and field."""
 
 import json
+import os
 import zipfile
 
 import h5py
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import walk
+from forking import run_script
 from mvl.cli import main
 from mvl.data.importing import import_data, kind_of
 from mvl.data.sources.episodes import Fields
@@ -219,6 +221,53 @@ def test_other_refusals(tmp_path):
     np.savez(tmp_path / "open.npz", observations=np.zeros((4, 1)), actions=np.zeros((4, 1)), terminals=[0, 1, 0, 0])
     with pytest.raises(DataError, match="terminals does not mark the last row"):
         import_data(tmp_path / "open.npz", tmp_path / "other.npz")
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from forking import killed_everywhere
+from mvl.data.importing import import_data
+from mvl.data.sources.episodes import Fields
+
+folder, fields = Path(sys.argv[1]), Fields(observations=("q0", "q1"), actions=("u*",), time="t")
+run = lambda to: import_data(folder / "demos", to / "out.npz", fields=fields)
+killed_everywhere(folder, ["out.npz", "out-val.npz"], run)
+"""
+
+
+def test_an_import_killed_while_its_files_are_written_goes_on(tmp_path):
+    for index, pair in enumerate(made()):
+        write_csv(tmp_path / "demos" / f"{index}.csv", *pair)
+    (tmp_path / "start").mkdir()
+    run_script(KILLED, tmp_path)
+
+
+def test_an_interrupted_import_does_not_let_another_replace_its_file(tmp_path, monkeypatch):
+    for index, pair in enumerate(made()):
+        write_csv(tmp_path / "demos" / f"{index}.csv", *pair)
+    to, replace = tmp_path / "data" / "out.npz", os.replace
+
+    def interrupted(source, target):
+        if target.name == interrupted.name and target.parent == to.parent:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    interrupted.name = "out.npz"
+    with pytest.raises(KeyboardInterrupt):
+        import_data(tmp_path / "demos", to, fields=TABLE, held_out=0.2)
+    assert not list(to.parent.iterdir())  # nothing was moved yet, so nothing stays
+    interrupted.name = "out-val.npz"
+    with pytest.raises(KeyboardInterrupt):
+        import_data(tmp_path / "demos", to, fields=TABLE, held_out=0.2)
+    monkeypatch.undo()
+    content = to.read_bytes()
+    with pytest.raises(MvlError, match="out.npz exists already; give --overwrite"):
+        import_data(tmp_path / "demos", to, fields=TABLE, held_out=0.4)
+    assert to.read_bytes() == content
+    import_data(tmp_path / "demos", to, fields=TABLE, held_out=0.2)
+    same(to, made())
 
 
 def test_ragged_lists_in_parquet(tmp_path):

@@ -1,8 +1,12 @@
 """The kitchen's data on its way from Minari's store to our files, recorded by Minari in the real environment."""
 
+import os
+import shutil
+
 import numpy as np
 import pytest
 
+from forking import run_script
 from kitchen_demos import EPISODES, NAME, STEPS, needs_kitchen, record
 from mvl.cli import main
 from mvl.data.kitchen import positions
@@ -10,6 +14,8 @@ from mvl.data.names import TaskName, task_names
 from mvl.data.sources.npz import load
 
 needs_kitchen()
+from minari.storage import get_dataset_path  # noqa: E402
+
 TASK = "kitchen-partial-v2"
 
 
@@ -57,7 +63,7 @@ def test_without_a_network_nothing_stays_and_the_message_says_what_to_do(tmp_pat
     place = tmp_path / "minari" / NAME
 
     def breaks_off(name):
-        (place / "data").mkdir(parents=True)
+        (get_dataset_path(name) / "data").mkdir(parents=True)
         raise ConnectionError("Name or service not known")
 
     monkeypatch.setattr("minari.download_dataset", breaks_off)
@@ -66,8 +72,65 @@ def test_without_a_network_nothing_stays_and_the_message_says_what_to_do(tmp_pat
     assert error.startswith(f"mvl: {NAME} could not be fetched through Minari (Name or service not known)")
     assert f"Minari store to {place}" in error
     assert len(error.strip().splitlines()) == 1
-    assert not place.exists()
+    assert not list((tmp_path / "minari").iterdir())
     assert not (tmp_path / "data").exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import minari
+from minari.storage import get_dataset_path
+from mvl.data.kitchen import pull
+from mvl.data.names import TaskName
+
+def killed(name):
+    (get_dataset_path(name) / "data").mkdir(parents=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+child = os.fork()
+if not child:
+    minari.download_dataset = killed
+    pull(TaskName.parse("kitchen-partial"), Path(sys.argv[1]))
+assert os.waitpid(child, 0)[1] == signal.SIGKILL
+"""
+
+
+def test_half_of_a_killed_download_is_not_taken_for_the_dataset(tmp_path, monkeypatch, capsys):
+    record(tmp_path / "remote", monkeypatch)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    run_script(KILLED, tmp_path / "data")
+    monkeypatch.setattr(
+        "minari.download_dataset", lambda name: shutil.copytree(tmp_path / "remote", get_dataset_path(), dirs_exist_ok=True)
+    )
+    assert main(["data", "pull", TASK, "--data", str(tmp_path / "data")]) == 0
+    assert len(load(tmp_path / "data" / f"{TASK}.npz").ends) == EPISODES - 1
+    assert [path.name for path in (tmp_path / "minari").iterdir()] == ["D4RL"]
+
+
+def test_half_a_pair_of_others_is_left_alone_and_half_of_its_own_completed(tmp_path, monkeypatch, capsys):
+    record(tmp_path / "minari", monkeypatch)
+    paths, replace = [tmp_path / "data" / f"{TASK}{part}.npz" for part in ("", "-val")], os.replace
+    command = ["data", "pull", TASK, "--data", str(tmp_path / "data")]
+    (tmp_path / "data").mkdir()
+    for path in paths:
+        path.write_bytes(b"precious")
+        assert main(command) == 1
+        assert f"{path.name} exists already; move it away" in capsys.readouterr().err
+        assert path.read_bytes() == b"precious"
+        path.unlink()
+
+    def interrupted(source, target):
+        if target == paths[1]:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", interrupted)
+        assert main(command) == 130
+    assert [path.exists() for path in paths] == [True, False]
+    assert main(command) == 0
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == sorted(path.name for path in paths)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Data that stays on disk: the same rows, in the same batches, in little memory."""
 
-import subprocess
-import sys
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import small_recipe, walk, write_npz
+from forking import run_script
 from mvl.data import dataset as dataset_module
 from mvl.data import files, mapping
 from mvl.data.card import card, memory
@@ -105,15 +104,13 @@ def test_files_are_unpacked_once_and_anew_when_they_change(tmp_path):
     assert np.array_equal(train.observations, second.split(0.4)[0].observations)  # what was let go comes back
 
 
-def run_script(script: str, *args) -> None:
-    """Run Python in a process of its own, which may fork because it has not loaded jax."""
-    prelude = "import multiprocessing, os, signal, sys\nfrom pathlib import Path\nfrom mvl.data.sources import npz, unpacked\n"
-    code = prelude + "fork, path = multiprocessing.get_context('fork'), Path(sys.argv[1])\n" + script
-    done = subprocess.run([sys.executable, "-c", code, *map(str, args)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-
-
 LOAD_AT_ONCE = """
+import multiprocessing, sys
+from pathlib import Path
+from mvl.data.sources import npz
+
+fork = multiprocessing.get_context("fork")
+
 def load(start, sums, index):
     start.wait()
     data = npz.load(path, mapped=True)
@@ -141,35 +138,30 @@ def test_processes_that_load_a_fresh_file_at_once_all_get_it(tmp_path):
 
 
 KILLED = """
-def load():
-    replace, calls = os.replace, []
-    def killed(source, target):  # the note, observations, and then actions, which are in a temporary file
-        calls.append(target)
-        if len(calls) == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-        replace(source, target)
-    os.replace = killed
-    npz.load(path, mapped=True)
+import itertools, shutil, sys
+from pathlib import Path
+from forking import killed_before
+from mvl.data.sources import npz
 
-loading = fork.Process(target=load)
-loading.start()
-loading.join()
-assert loading.exitcode == -signal.SIGKILL
+origin, cut_off = Path(sys.argv[1]), 0
+expected = npz.load(origin)
+for call in itertools.count(1):
+    path = origin.parent / str(call) / "d.npz"
+    path.parent.mkdir()
+    shutil.copy(origin, path)
+    if not killed_before(call, lambda: npz.load(path, mapped=True)):
+        break
+    folder = path.with_name(".d.unpacked")
+    cut_off += len(list(folder.glob(".*.npy")))
+    data = npz.load(path, mapped=True)
+    assert (data.observations == expected.observations).all() and (data.actions == expected.actions).all(), call
+    assert sorted(file.name for file in folder.iterdir()) == ["actions.npy", "observations.npy", "of.json", "terminals.npy"], call
+assert cut_off >= 3  # killed in the middle of each array
 """
 
 
 def test_after_a_killed_unpacking_the_next_start_succeeds(tmp_path):
-    data = walk()
-    path, folder = write_npz(tmp_path / "d.npz", data), tmp_path / ".d.unpacked"
-    run_script(KILLED, path)
-    left = {file.name for file in folder.iterdir()}
-    assert {"of.json", "observations.npy"} < left
-    assert len(left) == 3  # and a temporary file
-    loaded = npz.load(path, mapped=True)
-    assert np.array_equal(loaded.observations, data.observations)
-    assert np.array_equal(loaded.actions, data.actions)
-    assert sorted(file.name for file in folder.iterdir()) == ["actions.npy", "observations.npy", "of.json", "terminals.npy"]
-    assert not (tmp_path / ".d.unpacked.lock").exists()
+    run_script(KILLED, write_npz(tmp_path / "d.npz", walk()))
 
 
 def test_waiting_for_another_process_is_said_after_a_while(tmp_path, monkeypatch, capsys):

@@ -1,16 +1,17 @@
 """A user's own data: episodes of any known format, checked, and written in the layout everything else reads."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mvl.data.files import atomic
+from mvl.data.pairs import Pair
 from mvl.data.sources import archive, hdf5, lerobot, minari, table
 from mvl.data.sources.episodes import Checked, Fields, checked
-from mvl.errors import DataError, MvlError, UsageError, unknown
+from mvl.errors import DataError, UsageError, unknown
 
 KINDS: dict[str, ModuleType] = {"npz": archive, "csv": table, "hdf5": hdf5, "lerobot": lerobot, "minari": minari}
 DEFAULTS = {"lerobot": lerobot.DEFAULT, "minari": minari.DEFAULT}
@@ -51,33 +52,46 @@ def import_data(
     rescale: bool = False,
     overwrite: bool = False,
 ) -> Imported:
-    """Write `to` and its `-val` sibling from the episodes of a source; the last share of them is held out."""
+    """Write `to` and its `-val` sibling from the episodes of a source; the last share of them is held out.
+
+    After an interruption the same call writes both again; files that it did not write are replaced only with `overwrite`.
+    """
     if kind is not None and kind not in KINDS:
         raise unknown("format", kind, KINDS)
     kind = kind or kind_of(source)
     if kind != "minari" and not source.exists():
         raise DataError(f"{source} does not exist.")
-    paths = to, to.with_name(f"{to.stem}-val.npz")
-    for path in paths:
-        if path.exists() and not overwrite:
-            raise MvlError(f"{path} exists already; give --overwrite to replace it.")
     chosen = fields or DEFAULTS.get(kind, PLAIN)
-    return write_pair(checked(KINDS[kind].episodes(source, chosen), chosen), source, paths, held_out, rescale)
+    plan = {"source": str(source.absolute()), "kind": kind, "fields": chosen, "held_out": held_out, "rescale": rescale}
+    pair = pair_at(to, plan, overwrite)
+    pair.check()  # before a long reading
+    return write_pair(checked(KINDS[kind].episodes(source, chosen), chosen), source, pair, held_out, rescale)
 
 
-def write_pair(
-    found: Iterable[Checked], source: Path, paths: tuple[Path, Path], held_out: float = 0.1, rescale: bool = False
-) -> Imported:
-    """Episodes into a training and a validation file, which are replaced if they exist."""
+def pair_at(to: Path, plan: dict[str, Any], overwrite: bool = False, way_out: str = Pair.way_out) -> Pair:
+    """The training file `to` and its validation file."""
+    return Pair((to, to.with_name(f"{to.stem}-val.npz")), to.with_name(f".{to.stem}.importing"), plan, overwrite, way_out)
+
+
+def write_pair(found: Iterable[Checked], source: Path, pair: Pair, held_out: float = 0.1, rescale: bool = False) -> Imported:
+    """Write episodes to a training and a validation file; the last share of them goes to the second."""
     episodes = list(found)
     count = max(1, round(held_out * len(episodes)))
     if not 0 < held_out < 1 or count >= len(episodes):
         raise UsageError(f"{source}: holding out {held_out} of {len(episodes)} episodes leaves one side empty.")
     scale = action_range(episodes, source, rescale)
-    for path, part in zip(paths, (episodes[:-count], episodes[-count:]), strict=True):
-        with atomic(path) as partial:
-            np.savez_compressed(partial, **_columns(part, scale))
-    return Imported(*paths, len(episodes), scale is not None)
+    parts = episodes[:-count], episodes[-count:]
+    pair.begin()
+    try:
+        pair.publish(*(partial(_save, part, scale) for part in parts))
+    except BaseException:
+        pair.abandon()
+        raise
+    return Imported(*pair.paths, len(episodes), scale is not None)
+
+
+def _save(episodes: list[Checked], scale: np.ndarray | None, path: Path) -> None:
+    np.savez_compressed(path, **_columns(episodes, scale))
 
 
 def action_range(episodes: list[Checked], source: Path, rescale: bool) -> np.ndarray | None:

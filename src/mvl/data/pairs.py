@@ -65,6 +65,11 @@ class Pair:
                 file.unlink()
         shutil.rmtree(self.folder)
 
+    def abandon(self) -> None:
+        """Remove the folder unless one of the files has been moved already, which only its notes tell from others."""
+        if not any(self.wrote(path) for path in self.paths):
+            self.clear()
+
     def complete(self) -> bool:
         """Whether this plan has written both files, and only its folder is left to remove."""
         return all(self.wrote(path) for path in self.paths)
