@@ -1,8 +1,8 @@
-"""Writing files: never through symbolic links."""
+"""Writing files: never through symbolic links, and lines that stay whole."""
 
 import pytest
 
-from mvl.data.files import open_unlinked
+from mvl.data.files import append_line, open_unlinked
 from mvl.errors import MvlError
 
 
@@ -26,3 +26,14 @@ def test_other_files_are_opened_and_their_absence_is_told(tmp_path):
     assert (tmp_path / "file").read_bytes() == b"a row"
     with pytest.raises(FileNotFoundError):
         open_unlinked(tmp_path / "gone", "r+b")
+
+
+def test_a_line_behind_an_unfinished_one_is_a_line_of_its_own(tmp_path):
+    file = tmp_path / "log"
+    append_line(file, "one")
+    append_line(file, "two")
+    assert file.read_bytes() == b"one\ntwo\n"
+    file.write_bytes(b"one\ntw")
+    append_line(file, "three")
+    append_line(file, "four")
+    assert file.read_bytes() == b"one\ntw\nthree\nfour\n"

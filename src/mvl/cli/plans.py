@@ -106,12 +106,14 @@ def _targets(plan: "Plan", options: Namespace) -> list[Path]:
 def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
     """Refuse to replace files; then take finished runs into the store."""
     from mvl.data.files import new_files, writable_folder
-    from mvl.sweep import records
+    from mvl.sweep import damage, records
+    from mvl.sweep.display import warn
 
     new_files(targets, options.overwrite)
     writable_folder(plan.store)
     if options.records:
         writable_folder(options.records)
+        damage.set_aside(plan.variants, plan.store, warn)  # before records are taken in: one may replace a damaged run
         if not options.overwrite:
             records.check_equal(options.records, plan.store, plan.variants)
         if taken := records.take_in(options.records, plan.store, plan.variants):

@@ -98,6 +98,16 @@ def open_unlinked(path: Path, mode: str) -> IO[bytes]:
         raise
 
 
+def append_line(path: Path, line: str) -> None:
+    """Add a line at the end of a file. Behind a line that a killed process left unfinished, it begins a line of its own."""
+    with open_unlinked(path, "a+b") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            unfinished = file.read(1) != b"\n"
+            file.write(b"\n" * unfinished)
+        file.write(line.encode() + b"\n")
+
+
 def new_file(path: Path, overwrite: bool) -> Path:
     """`path`, checked without writing it: nothing is there, or `overwrite` allows to replace it, and its folder is writable."""
     if os.path.lexists(path) and (path.is_dir() or not overwrite):

@@ -47,6 +47,12 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
         raise MvlError(f"{path}: not a readable checkpoint ({error}).") from None
 
 
+def step_of(path: Path) -> int:
+    """The step of the state in a checkpoint, without its other arrays."""
+    with _opened(path) as (file, _):
+        return int(file.get_tensor("step").flat[0])
+
+
 def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
     """The tree and the notes; names and shapes must be those of `like`."""
     expected = _named(like)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mvl.data.files import atomic, open_unlinked, refuse_links
 from mvl.data.names import TaskName
-from mvl.errors import MvlError
+from mvl.errors import DamagedError, MvlError
 from mvl.kernels.library import why_not
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Recipe
@@ -58,6 +58,8 @@ class Description:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Description":
+        if not all(type(seed) is int for seed in data["seeds"]) or not isinstance(data["data"], dict):
+            raise ValueError("seeds must be integers, and data an object")
         return cls(
             **{name: data[name] for name in ("task", "simulated", "recipe_name", "seeds", "data")},
             recipe=Recipe.from_json(data["recipe"]),
@@ -107,10 +109,11 @@ class RunFolder:
         if not folder.description_file.exists():
             raise MvlError(f"{path} is not a run folder: it has no run.json.")
         try:
-            data = json.loads(folder.description_file.read_text())
-            return folder, Description.from_json(data)
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise MvlError(f"{folder.description_file}: cannot be read ({error!r}).") from None
+            return folder, Description.from_json(json.loads(folder.description_file.read_bytes()))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise DamagedError(f"{folder.description_file}: cannot be read ({error!r}).") from None
+        except OSError as error:
+            raise MvlError(f"{folder.description_file}: cannot be read ({error.strerror}).") from None
 
     def describe(self, description: Description) -> None:
         """Write run.json."""

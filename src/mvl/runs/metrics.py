@@ -3,26 +3,30 @@
 import json
 import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mvl.data.files import atomic, open_unlinked
+from mvl.data.files import append_line, atomic, open_unlinked
 from mvl.errors import DamagedError
 from mvl.learn.loop import Columns
 
 
 def append(path: Path, row: dict[str, Any]) -> None:
-    with open_unlinked(path, "ab") as file:
-        file.write(json.dumps(row).encode() + b"\n")
+    append_line(path, json.dumps(row))
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """All rows of a file, none if it does not exist; a line that is not a row is an error."""
+def read(path: Path, growing: bool = False) -> list[dict[str, Any]]:
+    """All rows of a file, none if it does not exist. A line that is not a row is an error.
+
+    While another process may be writing to the file (`growing`), an unfinished last line is left out.
+    """
     rows = []
-    for number, line in enumerate(_content(path).splitlines(), 1):
+    content = _content(path)
+    whole = content[: content.rfind(b"\n") + 1] if growing else content
+    for number, line in enumerate(whole.splitlines(), 1):
         row = parsed(line)
         if row is None:
             advice = f"remove the line, or have it removed with: mvl train --resume {path.parent}"
@@ -49,11 +53,22 @@ def synced(path: Path) -> int:
         return file.tell()
 
 
-def rewind(path: Path, step: int, noted: Any, due: Collection[int], seeds: Collection[int]) -> str:
+def due(step: int, every: int, steps: int) -> list[int]:
+    """The steps up to `step` at which rows are written: every so many steps, and at the end of `steps`."""
+    return [*range(every, step + 1, every), *([steps] if step >= steps and steps % every else [])]
+
+
+def missing(rows: list[dict[str, Any]], expected: Sequence[int], seeds: Sequence[int]) -> list[int]:
+    """Those of the expected steps that have no row for one of the seeds."""
+    there = {(row["step"], row["seed"]) for row in rows}
+    return [step for step in expected if any((step, seed) not in there for seed in seeds)]
+
+
+def rewind(path: Path, step: int, noted: Any, expected: Sequence[int], seeds: Sequence[int]) -> str:
     """Keep only the whole rows up to the step of a checkpoint.
 
     Rows after it are normal for a run that was killed. If what is kept has not the size that the checkpoint noted, rows were
-    lost or the note was changed: the sentence returned says which of the steps that were `due` are missing.
+    lost or the note was changed: the sentence returned says which of the `expected` steps are missing.
     """
     content = _content(path)
     kept = [(line, row) for line in content.splitlines() if (row := parsed(line)) and row["step"] <= step]
@@ -63,9 +78,8 @@ def rewind(path: Path, step: int, noted: Any, due: Collection[int], seeds: Colle
             partial.write_bytes(text)
     if noted == len(text):
         return ""
-    there = {(row["step"], row["seed"]) for _, row in kept}
-    missing = [at for at in due if any((at, seed) not in there for seed in seeds)]
-    told = f"its {len(kept)} whole rows up to there are kept (missing steps: {_listed(missing)})"
+    lost = missing([row for _, row in kept], expected, seeds)
+    told = f"its {len(kept)} whole rows up to there are kept (missing steps: {_listed(lost)})"
     return f"{path} is not as the checkpoint of step {step} left it; {told}."
 
 

@@ -136,9 +136,9 @@ def _rewind(folder: RunFolder, description: Description, step: int, sizes: Any) 
     """Bring metrics and evaluations back to the checkpoint, and say so if they are not as it left them."""
     schedule = description.schedule
     for file, every in ((folder.metrics_file, schedule.log_every), (folder.evaluations_file, schedule.eval_every)):
-        due = list(range(every, step + 1, every)) + [step] * (step == schedule.steps and step % every > 0)
+        expected = metrics.due(step, every, schedule.steps)
         noted = sizes.get(file.name) if isinstance(sizes, dict) else None
-        told = metrics.rewind(file, step, noted, due, description.seeds)
+        told = metrics.rewind(file, step, noted, expected, description.seeds)
         if told:
             print(told, file=sys.stderr)
 

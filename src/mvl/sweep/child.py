@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mvl.data.files import open_unlinked, refuse_links
+from mvl.data.files import append_line, open_unlinked, refuse_links
 
 
 class Order(NamedTuple):
@@ -100,8 +100,7 @@ def _end_with_starter() -> None:
 
 
 def _note(clock: str, event: str) -> None:
-    with open_unlinked(Path(clock), "ab") as file:
-        file.write(json.dumps({"event": event, "time": round(time.time(), 1)}).encode() + b"\n")
+    append_line(Path(clock), json.dumps({"event": event, "time": round(time.time(), 1)}))
 
 
 def main(core: str, clock: str, *command: str) -> None:

@@ -17,6 +17,11 @@ LOOK = 2.0
 """Seconds between looks at the runs' files."""
 
 
+def warn(line: str) -> None:
+    """A line on standard error."""
+    Console(file=sys.stderr).print(line, highlight=False, markup=False, soft_wrap=True)
+
+
 def duration(seconds: float) -> str:
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:

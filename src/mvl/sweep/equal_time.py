@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mvl.report.statistics import Estimate, estimate
+from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import RunFolder
 from mvl.sweep.estimate import step_times
 from mvl.sweep.job import Variant
 from mvl.sweep.plan import Plan
 from mvl.sweep.results import Result, shown
-from mvl.sweep.store import whole_rows
 from mvl.sweep.table import piped, write_texts
 
 NOTHING = "nothing that can be timed here is behind this table yet."
@@ -58,7 +58,7 @@ class Stopped:
 
 def until(run: Path, seed: int, steps: int) -> float | None:
     """Success of a seed by the evaluations up to a step."""
-    rows = [row for row in whole_rows(RunFolder(run).evaluations_file) if row["seed"] == seed and row["step"] <= steps]
+    rows = [row for row in metrics.read(RunFolder(run).evaluations_file) if row["seed"] == seed and row["step"] <= steps]
     return reported(rows)[seed]["overall"] if rows else None
 
 

@@ -10,8 +10,9 @@ from mvl.data.names import TaskName
 from mvl.errors import MvlError, StoppedError
 from mvl.evaluation.environments import slot_class
 from mvl.runs.display import counting
+from mvl.sweep.damage import set_aside
 from mvl.sweep.data import how, missing, provide
-from mvl.sweep.display import SweepDisplay, duration
+from mvl.sweep.display import SweepDisplay, duration, warn
 from mvl.sweep.engines import Engine
 from mvl.sweep.engines.local import run, slots
 from mvl.sweep.estimate import Probe, estimates
@@ -35,6 +36,7 @@ class Options:
 
 def carry_out(plan: Plan, options: Options, say: Callable[[str], None] = print) -> dict[str, str]:
     """Returns what failed, with the reason. Whatever is finished stays so: the same call goes on where it was stopped."""
+    set_aside(plan.variants, plan.store, warn, options.dry_run)
     if not plan.jobs():
         say(described(plan, [], {}, None, []))
         return {}

@@ -7,28 +7,33 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from mvl.data.files import atomic
 from mvl.errors import MvlError
 from mvl.runs.folder import RunFolder
+from mvl.sweep.display import warn
 from mvl.sweep.job import Variant
 from mvl.sweep.results import Result
+from mvl.sweep.store import held, runs_in
 
 COPIED = ("evaluations.jsonl", "surface.json")
 
 
-def take_in(records: Path, store: Path, variants: Iterable[Variant]) -> int:
-    """Records of runs that the store has not, into the store; how many there were."""
+def take_in(records: Path, store: Path, variants: Iterable[Variant], say: Callable[[str], None] = warn) -> int:
+    """Records of runs that the store has not, into the store; how many there were. Damaged records are named and left out."""
     taken = 0
     for variant in variants:
-        for file in sorted(variant.folder(records).glob("*/run.json")):
-            run = variant.folder(store) / file.parent.name
-            if not run.exists():
-                _copy_clock(file.parent, run)
+        damaged = held(variant, records, None).damaged
+        for record in runs_in(variant.folder(records)):
+            run = variant.folder(store) / record.name
+            if record in damaged:
+                say(f"damaged record not taken in: {damaged[record]}")
+            elif not os.path.lexists(run):
+                _copy_clock(record, run)
                 with tempfile.TemporaryDirectory(dir=store) as work:  # whole or not at all, wherever this is stopped
-                    os.replace(shutil.copytree(file.parent, Path(work) / run.name), run)
+                    os.replace(shutil.copytree(record, Path(work) / run.name), run)
                 taken += 1
     return taken
 

@@ -1,16 +1,23 @@
 """What the store holds of a variant: finished seeds, unfinished runs, and how long they took."""
 
 import json
+import math
+import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
-
-from mvl.errors import MvlError
+from mvl.errors import DamagedError, MvlError, UsageError
+from mvl.learn.checkpoint import step_of
+from mvl.runs import metrics
 from mvl.runs.evaluation import reported
-from mvl.runs.folder import RunFolder
+from mvl.runs.folder import Description, RunFolder
 from mvl.sweep.job import Job, Variant, spelled
+
+SET_ASIDE = re.compile(r"\.damaged(-\d+)?$")
+"""How the names of damaged runs end after they were set aside."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,14 @@ class Held:
     unfinished: list[Job]
     others: list[Path]
     """Runs in its folder that are not of it: trained with other settings."""
+    damaged: dict[Path, str]
+    """Runs in its folder that cannot be used, each with the reason."""
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """Run folders, without those that were set aside as damaged."""
+    runs = [file.parent for file in sorted(folder.glob("*/run.json"))]
+    return [run for run in runs if not SET_ASIDE.search(run.name)]
 
 
 def held(variant: Variant, store: Path, data: Path | None, records: Path | None = None) -> Held:
@@ -42,29 +57,46 @@ def held(variant: Variant, store: Path, data: Path | None, records: Path | None 
 
     Runs of `records` count if the store has none of the same name.
     """
-    finished: dict[int, Seed] = {}
-    unfinished, others = [], []
+    there = Held({}, [], [], {})
     for run in _runs(variant, store, records):
-        folder, description = RunFolder.open(run)
-        if not variant.made_by(description):
-            others.append(folder.path)
-            continue
-        evaluations = whole_rows(folder.evaluations_file)
-        if is_done(folder.path, variant.schedule.steps, description.seeds):
-            last = {row["seed"]: row for row in evaluations}
-            for seed, found in reported(evaluations).items():
-                losses = {name: value for name, value in last[seed].items() if name.startswith("validation/")}
-                sha = str(description.data.get("sha256"))
-                result = Seed(seed, found["overall"], tuple(found["tasks"]), losses, folder.path, sha)
-                finished.setdefault(seed, result)
-        else:
-            unfinished.append(Job(variant, tuple(description.seeds), folder.path, data))
-    return Held(finished, unfinished, others)
+        try:
+            description = RunFolder.open(run)[1]
+            if not variant.made_by(description):
+                there.others.append(run)
+            elif found := _finished(run, variant, description):
+                for seed in found:
+                    there.finished.setdefault(seed.number, seed)
+            else:
+                there.unfinished.append(Job(variant, tuple(description.seeds), run, data))
+        except DamagedError as error:
+            there.damaged[run] = str(error)
+        except UsageError:  # made of parts or settings that this installation does not have
+            there.others.append(run)
+    return there
+
+
+def _finished(run: Path, variant: Variant, description: Description) -> list[Seed]:
+    """The seeds of a run of the variant, none if it is not finished."""
+    schedule, seeds = variant.schedule, description.seeds
+    saved, rows = _saved_step(run), _evaluations(run)
+    if lost := metrics.missing(rows, metrics.due(saved or 0, schedule.eval_every, schedule.steps), seeds):
+        file = RunFolder(run).evaluations_file  # resuming goes on after the checkpoint, so it would never be repeated
+        raise DamagedError(f"{file}: the evaluation at step {lost[0]} is missing, though the checkpoint is from step {saved}.")
+    if not _is_done(saved, rows, schedule.steps, seeds):
+        return []
+    last = {row["seed"]: row for row in rows}
+    losses = lambda seed: {name: value for name, value in last[seed].items() if name.startswith("validation/")}
+    sha = str(description.data.get("sha256"))
+    try:
+        means = reported(rows)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedError(f"{RunFolder(run).evaluations_file}: a row is not an evaluation ({error!r}).") from None
+    return [Seed(seed, found["overall"], tuple(found["tasks"]), losses(seed), run, sha) for seed, found in means.items()]
 
 
 def _runs(variant: Variant, store: Path, records: Path | None) -> list[Path]:
     places = [variant.folder(place) for place in (records, store) if place]
-    by_name = {file.parent.name: file.parent for place in places for file in place.glob("*/run.json")}
+    by_name = {run.name: run for place in places for run in runs_in(place)}
     return [by_name[name] for name in sorted(by_name)]
 
 
@@ -98,44 +130,53 @@ def _groups(seeds: list[int]) -> list[tuple[int, ...]]:
     return [tuple(group) for group in groups]
 
 
-def is_done(run: Path, steps: int, seeds: list[int] | tuple[int, ...]) -> bool:
+def is_done(run: Path, steps: int, seeds: Sequence[int]) -> bool:
     """Whether every seed was evaluated at the last step, and the checkpoint, if it is kept, is the one from then."""
-    folder = RunFolder(run)
-    reached = {row["seed"] for row in whole_rows(folder.evaluations_file) if row["step"] >= steps}
-    return reached >= set(seeds) and not _unsaved(folder)
+    return _is_done(_saved_step(run), _evaluations(run), steps, seeds)
 
 
-def _unsaved(folder: RunFolder) -> bool:
-    """Whether it was killed between the last evaluation and saving what was evaluated."""
-    if not folder.checkpoint_file.exists():
-        return False
-    with safe_open(folder.checkpoint_file, framework="numpy") as file:
-        sizes = json.loads((file.metadata() or {}).get("mvl", "{}")).get("sizes", {})
-    return sizes.get(folder.evaluations_file.name) != folder.evaluations_file.stat().st_size
+def _is_done(saved: int | None, rows: list[dict[str, Any]], steps: int, seeds: Sequence[int]) -> bool:
+    reached = {row["seed"] for row in rows if row["step"] >= steps}
+    return reached >= set(seeds) and (saved is None or saved >= steps)
+
+
+def _saved_step(run: Path) -> int | None:
+    """The step of the checkpoint. Read it before the evaluations: a run that is training writes those first."""
+    checkpoint = RunFolder(run).checkpoint_file
+    return step_of(checkpoint) if checkpoint.exists() else None
+
+
+def _evaluations(run: Path) -> list[dict[str, Any]]:
+    return metrics.read(RunFolder(run).evaluations_file, growing=True)
 
 
 def progress_of(job: Job) -> int:
     """Steps done so far, times seeds."""
-    rows = whole_rows(RunFolder(job.run).timing_file)
-    return len(job.seeds) * min(job.variant.schedule.steps, rows[-1]["step"] if rows else 0)
+    rows = _logged(RunFolder(job.run).timing_file, "step")
+    return len(job.seeds) * min(job.variant.schedule.steps, int(rows[-1]["step"]) if rows else 0)
 
 
-def whole_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file that may be being written just now, without the last if it is cut short."""
-    text = path.read_text() if path.exists() else ""
-    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+def _logged(path: Path, number: str) -> list[dict[str, Any]]:
+    """Lines of a log that are JSON objects with a number of this name. Others, such as lines torn by a kill, are left out."""
+    rows = []
+    for line in path.read_bytes().splitlines() if path.exists() else []:
+        with suppress(ValueError, RecursionError, OverflowError):
+            row = json.loads(line)
+            if isinstance(row, dict) and isinstance(row.get(number), int | float) and math.isfinite(row[number]):
+                rows.append(row)
+    return rows
 
 
 def spent(run: Path) -> float:
     """Seconds that processes worked on a run: as its clock says, else from its first row of timing to its last."""
     clock = run.with_name(f"{run.name}.clock.jsonl")
-    logged = [row["time"] for row in whole_rows(RunFolder(run).timing_file)]
-    sessions = whole_rows(clock)
+    logged = [row["time"] for row in _logged(RunFolder(run).timing_file, "time")]
+    sessions = _logged(clock, "time")
     if not sessions:
         return logged[-1] - logged[0] if logged else 0.0
     total = 0.0
     for session, following in zip(sessions, [*sessions[1:], {}], strict=True):
-        if session["event"] != "began":
+        if session.get("event") != "began":
             continue
         if following.get("event") == "ended":
             total += following["time"] - session["time"]

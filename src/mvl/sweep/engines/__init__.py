@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from mvl.errors import MvlError
 from mvl.sweep.job import Job
 from mvl.sweep.store import is_done
 
@@ -13,9 +14,12 @@ Engine = Callable[[Sequence[Job], Report], dict[Job, str]]
 
 
 def verdict(job: Job, code: int | None) -> str:
-    """Nothing if the job is done, else the last words of its log."""
-    if code == 0 and is_done(job.run, job.variant.schedule.steps, job.seeds):
-        return ""
+    """Nothing if the job is done, else what is wrong with its files, or the last words of its log."""
+    try:
+        if code == 0 and is_done(job.run, job.variant.schedule.steps, job.seeds):
+            return ""
+    except MvlError as error:
+        return str(error)
     lines = [line for line in job.log.read_text(errors="replace").splitlines() if line.strip()] if job.log.exists() else []
     last = lines[-1][:300] if lines else "it said nothing"
     return f"ended with code {code} ({last}); see {job.log}"
