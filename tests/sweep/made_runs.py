@@ -22,15 +22,14 @@ def variant(recipe: str = "gcivl", preset: str = "cpu", task: str = TASK, **want
 
 
 def made_run(path: Path, of: Variant, seeds: list[int], success: float = 0.5, until: int | None = None) -> Path:
-    """A run that was evaluated three times, the last time at its end, or stopped at a step before."""
+    """A run that was evaluated whenever that was due, until its end or a step before."""
     origin = {"path": "walk.npz", "sha256": "f" * 64, "held_out": None}
     description = Description(of.task, True, of.recipe, of.made, of.made, of.schedule, seeds, Shapes(2, 2, 2), origin)
     folder = RunFolder.create(path, description)
     steps = of.schedule.steps
     rows = [
         {"step": step, "seed": seed, "overall": success, "tasks": [success] * 4 + [1.0], "validation/value/loss": success}
-        for step in (steps - 20, steps - 10, steps)
-        if step <= (until or steps)
+        for step in range(of.schedule.eval_every, (until or steps) + 1, of.schedule.eval_every)
         for seed in seeds
     ]
     folder.evaluations_file.write_text("".join(json.dumps(row | {"validation/policy/loss": 1.0}) + "\n" for row in rows))

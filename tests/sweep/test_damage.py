@@ -95,7 +95,7 @@ def trained(monkeypatch) -> list[Path]:
 
     monkeypatch.setattr(go, "run", train)
     monkeypatch.setattr(go, "Probe", NoProbe)
-    monkeypatch.setattr(go, "estimates", lambda *_: {})
+    monkeypatch.setattr(go, "estimates", lambda *_, **__: {})
     monkeypatch.setattr(go, "missing", lambda *_: [])
     return runs
 

@@ -107,7 +107,9 @@ def test_a_dry_run_writes_nothing_and_tells_what_would_be_written(tmp_path, fini
     made_run(variant().folder(records) / "seeds-0", variant(), [0], 0.25)
     run = variant().folder(finished) / "seeds-0"
     sizes = {"evaluations.jsonl": run.joinpath("evaluations.jsonl").stat().st_size}
-    checkpoint.save(run / "checkpoint.safetensors", {"weights": np.zeros(1)}, {"sizes": sizes})  # a surface could be measured
+    checkpoint.save(
+        run / "checkpoint.safetensors", {"step": np.array([variant().schedule.steps])}, {"sizes": sizes}
+    )  # of which a surface could be measured
     extra = ["--to", str(to), "--records", str(records), "--report", str(to / "page.html"), "--surfaces", "--equal-time"]
     before = contents(tmp_path)
     for place, seeds in ((store, "2"), (finished, "2")):
