@@ -3,20 +3,7 @@
 import os
 from pathlib import Path
 
-from mvl.xla_flags import check_flags, complaint
-
-# Tests compile many small programs and run each of them briefly: spend little on optimizing, and compile each once.
-# Two test processes share the cores, so none takes more than one. Child processes inherit all of it.
-WANTED_FLAGS = (
-    "--xla_cpu_multi_thread_eigen=false",
-    "--xla_backend_optimization_level=0",
-    "--xla_cpu_use_fusion_emitters=false",
-    "--xla_cpu_parallel_codegen_split_count=1",
-)
-said = "" if "XLA_FLAGS" in os.environ else complaint(" ".join(WANTED_FLAGS))
-unknown_flags = [flag for flag in WANTED_FLAGS if flag in said]
-unchecked = "XLA_FLAGS" in os.environ or bool(said)
-os.environ.setdefault("XLA_FLAGS", " ".join(flag for flag in WANTED_FLAGS if flag not in unknown_flags))
+# Tests compile many small programs: each once.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
@@ -32,6 +19,20 @@ from mvl.errors import MvlError
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
 from mvl.registry import AXES
+from mvl.xla_flags import check_flags, complaint
+
+# Tests run each of their programs briefly: spend little on optimizing. XLA reads this when the first program is compiled.
+# Two test processes share the cores, so none takes more than one. Child processes inherit all of it.
+WANTED_FLAGS = (
+    "--xla_cpu_multi_thread_eigen=false",
+    "--xla_backend_optimization_level=0",
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
+said = "" if "XLA_FLAGS" in os.environ else complaint(" ".join(WANTED_FLAGS))
+unknown_flags = [flag for flag in WANTED_FLAGS if flag in said]
+unchecked = "XLA_FLAGS" in os.environ or bool(said)
+os.environ.setdefault("XLA_FLAGS", " ".join(flag for flag in WANTED_FLAGS if flag not in unknown_flags))
 
 
 def pytest_configure(config):
