@@ -1,4 +1,4 @@
-"""Worker processes: child processes that answer requests over a pipe, and are replaced if they die."""
+"""Child processes: how Python is started, and workers that answer requests over a pipe and are replaced if they die."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,44 @@ from mvl.errors import MvlError
 
 Answer = Callable[[Any], Any]
 """Called in the worker with each request; returns the answer."""
+
+
+def python(code: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+    """Command that runs `code` in a Python child process, which does not import from the current folder.
+
+    By itself `python -c` puts the current folder first on the import path, so a file `numpy.py` in it would run. The child
+    gets the path of this process instead, without what Python put there for the same reason.
+    """
+    return [sys.executable, *options, "-P", "-c", f"import sys; sys.path[:] = {import_path()!r}; {code}", *arguments]
+
+
+def python_module(name: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+    """Command that runs a module as `python -m` does, but as `python` starts it."""
+    return python(f"import runpy; runpy.run_module({name!r}, run_name='__main__', alter_sys=True)", *arguments, options=options)
+
+
+def import_path() -> list[str]:
+    """`sys.path` without the current folder, unless the caller has added that as an absolute path.
+
+    The folder of this package is always in it, last if it was there only as the current folder or as the script's.
+    """
+    entries = [entry for entry in sys.path if isinstance(entry, str) and os.path.normpath(entry) != "."]
+    first = _first_entry()
+    if first in entries:
+        entries.remove(first)
+    home = str(Path(__file__).parents[1])
+    return entries if home in entries else [*entries, home]
+
+
+def _first_entry() -> str | None:
+    """What Python itself puts first on `sys.path`: the current folder with `-m`, else the script's; nothing with `-P`."""
+    main = sys.modules["__main__"]
+    if sys.flags.safe_path:
+        return None
+    if getattr(main, "__spec__", None):
+        return os.getcwd()
+    script = getattr(main, "__file__", None)
+    return os.path.dirname(os.path.realpath(script)) if script else None
 
 
 class Worker:
@@ -59,8 +97,7 @@ class Worker:
 
     def _start(self) -> None:
         self.pipe, theirs = Pipe()
-        code = f"from {__name__} import _serve; _serve({theirs.fileno()})"
-        command = [sys.executable, "-W", "ignore", "-c", code]
+        command = python(f"from {__name__} import _serve; _serve({theirs.fileno()})", options=("-W", "ignore"))
         with theirs, open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=self.environment, stderr=log)
         with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ from mvl.data.generate.run import generate
 from mvl.data.names import TaskName, task_names
 from mvl.data.sources.npz import load
 from mvl.errors import MvlError, UsageError
+from mvl.processes import Worker
 
 NAVIGATE = TaskName.parse("pointmaze-medium-navigate-v0")
 STITCH = TaskName.parse("pointmaze-medium-stitch-v0")
@@ -157,6 +158,21 @@ def test_files_of_others_are_not_replaced(tmp_path):
 
 def _nothing_is_made(done: int, total: int) -> None:
     assert done == total
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path, monkeypatch):
+    stitch, started, start = TaskName.parse("pointmaze-medium-stitch-v0"), [], Worker._start
+    monkeypatch.setattr(Worker, "_start", lambda worker: (start(worker), started.append(worker.process)))
+
+    def kill(done, total):
+        if done == 2:
+            started[0].kill()
+
+    whole = generate(stitch, tmp_path / "whole", episodes=5, workers=1)
+    started.clear()
+    broken = generate(stitch, tmp_path / "broken", episodes=5, workers=1, report=kill)
+    assert len(started) == 2
+    assert [path.read_bytes() for path in broken] == [path.read_bytes() for path in whole]
 
 
 def test_episodes_of_another_plan_are_not_used(tmp_path):

@@ -32,7 +32,7 @@ def starter_of(run: Path) -> int | None:
     for place in Path("/proc").glob("[0-9]*"):
         try:
             words = (place / "cmdline").read_bytes().decode().split("\0")
-            if "mvl.sweep.child" in words and str(run) in words:
+            if any("mvl.sweep.child" in word for word in words) and str(run) in words:
                 return int((place / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue

@@ -30,7 +30,7 @@ def children(store: Path) -> list[int]:
             words = (place / "cmdline").read_bytes().decode().split("\0")
         except OSError:
             continue
-        if "mvl.sweep.child" in words and any(str(store) in word for word in words):
+        if any("mvl.sweep.child" in word for word in words) and any(str(store) in word for word in words):
             found.append(int(place.name))
     return found
 

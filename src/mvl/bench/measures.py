@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mvl.processes import python_module
+
 Found = dict[str, float]
 CALLS = 4
 """Dispatches timed: one that compiles, and others of which the fastest counts."""
@@ -112,9 +114,7 @@ def command(*arguments: str, until: str | None = None) -> Found:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         given = [argument.replace("FOLDER", folder) for argument in arguments]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "mvl", *given], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        process = subprocess.Popen(python_module("mvl", *given), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert process.stdout is not None
         seconds = None
         for line in process.stdout:
@@ -150,7 +150,7 @@ MEASURES = {
 def measure(kind: str, *arguments: Any, cores: set[int] | None = None, **settings: Any) -> Found:
     """One measurement, in a process that may use these cores (all of them unless said)."""
     asked = json.dumps([kind, arguments, settings, sorted(cores or ())])
-    done = subprocess.run([sys.executable, "-m", __name__, asked], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(python_module(__name__, asked), stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -10,6 +10,7 @@ from mvl.data.sources.npz import folders
 from mvl.errors import MvlError
 from mvl.kernels.library import why_not
 from mvl.learn.spread import cores
+from mvl.processes import python
 from mvl.runs.folder import git_state, versions
 from mvl.xla_flags import check_flags
 
@@ -83,7 +84,7 @@ def renderer() -> str:
 def _renders(backend: str) -> bool:
     environment = {**os.environ, "MUJOCO_GL": backend}
     try:
-        done = subprocess.run([sys.executable, "-c", _PROBE], env=environment, capture_output=True, timeout=60)
+        done = subprocess.run(python(_PROBE), env=environment, capture_output=True, timeout=60)
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mvl.data.files import append_line, open_unlinked, refuse_links
+from mvl.processes import python_module
 
 
 class Order(NamedTuple):
@@ -38,7 +39,7 @@ def begin(order: Order, core: str = "any", device: int | None = None) -> "subpro
     refuse_links(Path(order.log), Path(order.clock))
     with open_unlinked(Path(order.log), "ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "mvl.sweep.child", core, order.clock, *command],
+            python_module("mvl.sweep.child", core, order.clock, *command),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -72,8 +73,13 @@ class KilledError(Exception):
     """The training process was killed from outside, which says nothing against trying again."""
 
 
-def train(order: Order) -> int:
-    """The exit code of the process that does it; if this is interrupted, that one saves what it has."""
+def train(order: Order, started_in: str | None = None) -> int:
+    """The exit code of the process that does it; if this is interrupted, that one saves what it has.
+
+    `started_in` is the folder in which Ray was started, which it puts on the import path of its workers.
+    """
+    if started_in in sys.path:
+        sys.path.remove(started_in)
     process = begin(order)
     try:
         code = finished(process)

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from mvl.data.names import TaskName
 from mvl.data.sources.npz import find
 from mvl.data.sources.unpacked import headers
 from mvl.errors import DataError
+from mvl.processes import python_module
 from mvl.sweep.child import surroundings
 from mvl.sweep.job import Job, Variant
 from mvl.sweep.store import held, progress_of, spent
@@ -30,7 +30,7 @@ class Probe:
     def __enter__(self) -> "Probe":
         core = [str(min(os.sched_getaffinity(0)))] if hasattr(os, "sched_getaffinity") else []
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "mvl.sweep.probe", *core],
+            python_module("mvl.sweep.probe", *core, options=("-W", "ignore")),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,13 +1,12 @@
 """Generate a dataset: episodes over all cores, each from its own seed, kept on disk until the whole is there."""
 
-import multiprocessing
+import os
 import shutil
-import signal
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from mvl.data.generate import antmaze, manipulation, pointmaze, powderworld
 from mvl.data.names import TaskName, task_names
 from mvl.data.pairs import Pair
 from mvl.errors import UsageError
+from mvl.processes import Worker
 
 Report = Callable[[int, int], None]
 """Called with episodes done and episodes in all."""
@@ -79,10 +79,31 @@ def _make(task: TaskName, wanted: list[tuple[Path, int]], workers: int | None, r
     report(done, len(wanted))
     if not missing:
         return
-    context = multiprocessing.get_context("spawn")
-    with scratch_folder() as scratch, context.Pool(workers, _start, (task, scratch)) as pool:
-        for count, _ in enumerate(pool.imap_unordered(_episode, missing), start=done + 1):
-            report(count, len(wanted))
+    with scratch_folder() as scratch:
+        logs = [Path(scratch) / f"worker{index}.log" for index in range(min(workers or os.cpu_count() or 1, len(missing)))]
+        crew = [Worker(EpisodeWriter, task, scratch, log=log) for log in logs]
+        try:
+            for count, _ in enumerate(_written(missing, crew), start=done + 1):
+                report(count, len(wanted))
+        finally:
+            for worker in crew:
+                worker.close(patience=0)
+
+
+def _written(missing: list[tuple[Path, int]], crew: list[Worker]) -> Iterator[None]:
+    """Have the workers write these episodes, and yield after each."""
+    waiting, busy = iter(missing), dict[Any, Worker]()
+    free = crew
+    while True:
+        for worker, wanted in zip(free, waiting, strict=False):
+            worker.ask(wanted, new_round=True)
+            busy[worker.pipe] = worker
+        if not busy:
+            return
+        free = [busy.pop(pipe) for pipe in wait(list(busy))]
+        for worker in free:
+            worker.answer()
+            yield
 
 
 def join(episodes: list[Path], path: Path) -> None:
@@ -115,19 +136,15 @@ def scratch_folder() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-_maker: Any
+class EpisodeWriter:
+    """Runs in a worker process: makes episodes of a task, each into a file of its own."""
 
+    def __init__(self, task: TaskName, scratch: str) -> None:
+        tempfile.tempdir = scratch
+        self.maker = MAKERS[task.family].Maker(task)
 
-def _start(task: TaskName, scratch: str) -> None:
-    global _maker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the pool
-    warnings.simplefilter("ignore")  # the packages' own, about displays and number types
-    tempfile.tempdir = scratch
-    _maker = MAKERS[task.family].Maker(task)
-
-
-def _episode(wanted: tuple[Path, int]) -> None:
-    file, seed = wanted
-    columns: dict[str, Any] = _maker.episode(seed)
-    with atomic(file) as partial:
-        np.savez_compressed(partial, **columns)
+    def __call__(self, wanted: tuple[Path, int]) -> None:
+        file, seed = wanted
+        columns: dict[str, Any] = self.maker.episode(seed)
+        with atomic(file) as partial:
+            np.savez_compressed(partial, **columns)

@@ -1,5 +1,6 @@
 """Runs as tasks of Ray, on a cluster or here; results come back through the store, a folder that all nodes share. Needs ray."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def run(jobs: Sequence[Job], report: Report, address: str | None = None, gpus_pe
 def _collect(ray: Any, jobs: Sequence[Job], report: Report, gpus_per_run: float) -> dict[Job, str]:
     resources = {"num_cpus": 1, "num_gpus": gpus_per_run, "max_retries": RETRIES, "retry_exceptions": [KilledError]}
     task = ray.remote(**resources)(train)
-    pending = {task.remote(job.order()): job for job in jobs}
+    pending = {task.remote(job.order(), os.getcwd()): job for job in jobs}
     ended: dict[Job, str] = {}
     try:
         while pending:

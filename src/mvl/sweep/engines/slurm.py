@@ -1,5 +1,7 @@
 """Runs as jobs of SLURM, by submitit; results come back through the store, a folder that all nodes share. Needs submitit."""
 
+import shlex
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -72,7 +74,8 @@ def _executor(folder: Path, cluster: str | None) -> Any:
         import submitit
     except ImportError:
         raise MvlError("--engine slurm needs submitit; install it with: pip install 'mollified-value-learning[slurm]'") from None
+    safe = f"{shlex.quote(sys.executable)} -P"  # the job starts Python with -m, which would import from the current folder
     try:
-        return submitit.AutoExecutor(folder=folder, cluster=cluster or "slurm")
+        return submitit.AutoExecutor(folder=folder, cluster=cluster or "slurm", slurm_python=safe)
     except RuntimeError:
         raise MvlError("SLURM's sbatch is not on this machine; run this where jobs are submitted.") from None
