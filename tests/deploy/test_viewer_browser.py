@@ -1,6 +1,7 @@
 """The viewer in a real browser: it draws, it moves, and it asks nothing of anyone else."""
 
 import io
+import json
 import re
 import signal
 import subprocess
@@ -123,6 +124,22 @@ def test_the_slider_moves_the_arm(browser_page, recorded):
         until(lambda: page.stages[0].episode.task == 2, watched)
         watched.page.wait_for_timeout(500)  # for an echo, should there be one
         assert page.slider.value == page.stages[0].step == 0
+        assert watched.errors == []
+        assert watched.off_machine() == []
+
+
+def test_a_run_cannot_run_scripts(browser_page, tmp_path, monkeypatch):
+    """Neither by its folder's name nor by what is in it."""
+    monkeypatch.setattr(recording, "starts", lambda *_: [Start(1, 0)])
+    run = untrained_by_name(tmp_path / "<img src=x onerror=parent.sprung=1>", MAZE)
+    told = json.loads((run / "run.json").read_text())
+    recipe = '<iframe srcdoc="<script>parent.sprung=1</script>"></iframe> ![x](javascript:sprung=1) <script>sprung=1</script>'
+    (run / "run.json").write_text(json.dumps({**told, "recipe_name": recipe}))
+    with shown([recording.record(run, 1, 0)]) as page:
+        watched = opened(browser_page, page)
+        watched.page.get_by_text(f"{run.name}: {recipe} (purple: no mollifier)").wait_for(timeout=1000 * PATIENCE)
+        assert watched.page.evaluate("window.sprung") is None
+        assert len(watched.page.frames) == 1
         assert watched.errors == []
         assert watched.off_machine() == []
 

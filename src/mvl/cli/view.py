@@ -4,8 +4,6 @@ from pathlib import Path
 
 from mvl.cli.parser import Parser
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
 
 def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl view", description="Watch a run's policy in 3-D: a page for the browser, served from here.")
@@ -31,6 +29,7 @@ def run(argv: list[str]) -> None:
 
     import time
 
+    from mvl.deploy.viewer.access import LOOPBACK
     from mvl.deploy.viewer.page import TICKS, Page, address, serving
     from mvl.deploy.viewer.recording import check, record
     from mvl.runs.display import counting

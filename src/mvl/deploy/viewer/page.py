@@ -5,15 +5,17 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 import viser
 
 from mvl.data.names import TaskName
+from mvl.deploy.viewer.access import own_page_only
 from mvl.deploy.viewer.recording import Recording
 from mvl.deploy.viewer.stage import Stage, path_color
-from mvl.errors import UsageError
+from mvl.errors import MvlError, UsageError
 from mvl.report.mazes import MAZES
 
 TICKS = 30
@@ -21,6 +23,8 @@ TICKS = 30
 SPEEDS = {"x 1/4": 0.25, "x 1/2": 0.5, "x 1": 1.0, "x 2": 2.0, "x 4": 4.0, "x 8": 8.0, "x 16": 16.0}
 FLOOR = "Floor: V(s, goal), from dark (far) to bright (near)."
 PIN, COPIES = "Goal: the orange pin.", "Goal: the pale copies; one floating above a thing shows the color it has to get."
+
+NOTES = "<div style='padding:0 0.75em 0.5em;font-size:0.875em;line-height:1.5'>{}</div>"
 
 
 class View(NamedTuple):
@@ -121,7 +125,7 @@ class Page:
         valued = any(recording.values for recording in self.recordings)
         self.floor = gui.add_checkbox("value on the floor", valued, visible=valued)
         notes = [*map(_legend, self.recordings), *([FLOOR] if valued else []), PIN if first.maze else COPIES]
-        gui.add_markdown("\n\n".join(notes))
+        gui.add_html(NOTES.format("".join(f"<p style='margin:0.5em 0'>{note}</p>" for note in notes)))
 
     def _task_name(self, task: int) -> str:
         """The task's number, and how often each run got there."""
@@ -149,9 +153,10 @@ class Page:
 
 
 def _legend(recording: Recording) -> str:
+    """A line of HTML; other texts on the page are shown by viser as they are."""
     color = "#{:02x}{:02x}{:02x}".format(*path_color(recording))
     kind = "teal: mollified value" if recording.mollified else "purple: no mollifier"
-    return f"<b style='color:{color}'>{recording.name}</b>: {recording.description.recipe_name} ({kind})"
+    return f"<b style='color:{color}'>{escape(recording.name)}</b>: {escape(recording.description.recipe_name)} ({kind})"
 
 
 @contextmanager
@@ -164,10 +169,13 @@ def serving(host: str, port: int | None) -> Iterator[Any]:
     except (OSError, OverflowError) as error:
         at = host if port is None else f"{host}, port {port}"
         raise UsageError(f"cannot listen at {at} ({error}); choose another with --host and --port.") from None
-    with redirect_stdout(io.StringIO()):  # it would tell the address, and its end, in its own way
+    # Viser prints its address and its end in its own way.
+    with own_page_only(host) as guarded, redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=host, port=8080 if port is None else port, verbose=False)
     server.request_share_url = lambda *_: None  # type: ignore[method-assign]  # no visitor may show it to the world
     try:
+        if not guarded:
+            raise MvlError(f"viser {viser.__version__} cannot be kept from answering foreign pages; install viser 1.1.1.")
         yield server
     finally:
         with redirect_stdout(io.StringIO()):

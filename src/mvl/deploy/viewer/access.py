@@ -1,0 +1,59 @@
+"""Who may talk to the viewer: the page it serves, and programs that are not browsers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from websockets.asyncio import server as websockets
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def is_allowed(origin: str | None, host: str | None, loopback: bool) -> bool:
+    """Whether a request with these `Origin` and `Host` headers may be answered.
+
+    In a browser the origin is the page that sends the request. It has to be the page served here, which has the address
+    that the request was sent to. A server at a loopback address only answers to `localhost` and to IP addresses, because
+    whoever owns another name can let it point here, and then serve a page with the same address. Only browsers send an
+    origin.
+    """
+    if origin is None:
+        return True
+    try:
+        page, asked = urlsplit(origin), urlsplit(f"//{host}")
+        same = page.netloc.lower() == asked.netloc.lower()
+        return same and (not loopback or _is_local_or_number(asked.hostname or ""))
+    except ValueError:  # not an address
+        return False
+
+
+def _is_local_or_number(name: str) -> bool:
+    return name == "localhost" or bool(ip_address(name))
+
+
+@contextmanager
+def own_page_only(host: str) -> Iterator[list[Any]]:
+    """Websocket servers started in the block refuse foreign pages; yields a list to which each of them is added.
+
+    Viser starts its server in its constructor and has no setting for this, so the function it calls for it is replaced.
+    """
+    serve, started = websockets.serve, list[Any]()
+
+    def guarded(*arguments: Any, process_request: Any = None, **settings: Any) -> Any:
+        def check(connection: Any, request: Any) -> Any:
+            headers = request.headers
+            if not is_allowed(headers.get("Origin"), headers.get("Host"), host in LOOPBACK):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This page may not connect here.\n")
+            return process_request(connection, request) if process_request else None
+
+        started.append(serve(*arguments, process_request=check, **settings))
+        return started[-1]
+
+    websockets.serve = guarded  # type: ignore[assignment,misc]
+    try:
+        yield started
+    finally:
+        websockets.serve = serve  # type: ignore[misc]
