@@ -24,6 +24,10 @@ class DamagedError(MvlError):
     """A file of a run is truncated, or was changed by something else; the message names it."""
 
 
+class NoSpaceError(MvlError):
+    """The disk is full; the message names the file there was no space for."""
+
+
 class StoppedError(MvlError):
     """Ctrl-C, after saving; the message says how to go on."""
 

@@ -44,7 +44,7 @@ def test_a_failed_save_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mvl.learn.checkpoint.save_file", fail)
+    monkeypatch.setattr("pathlib.Path.write_bytes", fail)
     with pytest.raises(MvlError, match="no space left"):
         save(path, TREE, {})
     assert path.read_bytes() == before

@@ -1,5 +1,6 @@
 """Run folders that something else has changed: symbolic links, damaged files, disks that cannot be written."""
 
+import errno
 import json
 import os
 import shutil
@@ -10,9 +11,12 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from conftest import small_recipe, walk, write_npz
+from mvl.cli import main
 from mvl.errors import DamagedError, MvlError
 from mvl.runs import metrics
+from mvl.runs.evaluation import restore
 from mvl.runs.folder import RunFolder
+from mvl.runs.session import Session
 from mvl.runs.training import resume, train
 
 SCHEDULE = {"steps": 40, "log_every": 10, "eval_every": 20, "save_every": 20, "steps_per_dispatch": 10}
@@ -140,3 +144,67 @@ def test_a_run_with_a_damaged_checkpoint_is_not_changed(run):
     with pytest.raises(DamagedError, match="checkpoint.safetensors: not a readable checkpoint"):
         resume(run, steps=60)
     assert contents(run) == before
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Opening a file of this name for writing, or a temporary file that is to replace it, fails with this error."""
+
+    def fail(name: str, number: int) -> None:
+        opened = os.open
+
+        def refuse(path, flags, *rest, **named):
+            if flags & os.O_ACCMODE and (Path(path).name == name or Path(path).name.startswith(f".{name}.")):
+                raise OSError(number, os.strerror(number), str(path))
+            return opened(path, flags, *rest, **named)
+
+        monkeypatch.setattr(os, "open", refuse)
+
+    return fail
+
+
+FAILURES = {
+    "metrics.jsonl": (errno.ENOSPC, "no space left on device); free some space, then continue"),
+    "evaluations.jsonl": (errno.EDQUOT, "disk quota exceeded); free some space, then continue"),
+    "timing.jsonl": (errno.EIO, "input/output error); continue"),
+    "checkpoint.safetensors": (errno.ENOSPC, "no space left on device); free some space, then continue"),
+    "run.json": (errno.EROFS, "read-only file system); make it writable, then continue"),
+    ".lock": (errno.EACCES, "permission denied); make it writable, then continue"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_file_that_cannot_be_written_is_told_and_the_checkpoint_is_whole(run, capsys, failing, name):
+    number, told = FAILURES[name]
+    before = (run / "checkpoint.safetensors").read_bytes()
+    failing(name, number)
+    assert main(["train", "--resume", str(run), "--steps", "60"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == (
+        f"mvl: {run / name} cannot be written ({told} from the last checkpoint, which is whole, with: mvl train --resume {run}"
+    )
+    assert (run / "checkpoint.safetensors").read_bytes() == before
+    assert int(restore(run)[2].step[0]) == 40
+    assert not [file for file in run.iterdir() if file.name.startswith(".") and file.name != ".lock"]
+
+
+@pytest.mark.parametrize("method", ["_write", "_save"])
+def test_a_folder_removed_while_training_is_told_and_not_made_again(run, capsys, monkeypatch, method):
+    whole = getattr(Session, method)
+    monkeypatch.setattr(Session, method, lambda self, *given: (shutil.rmtree(run, ignore_errors=True), whole(self, *given))[1])
+    assert main(["train", "--resume", str(run), "--steps", "60"]) == 1
+    name = "metrics.jsonl" if method == "_write" else "checkpoint.safetensors"
+    told = f"mvl: {run / name} cannot be written (no such file or directory); train again, as the run's folder does not exist"
+    assert capsys.readouterr().err.splitlines()[-1] == told
+    assert not run.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told(finished, tmp_path, failing):
+    description = RunFolder.open(finished)[1]
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(MvlError, match="file/run cannot be written .not a directory.; train again, as the run's folder does not"):
+        RunFolder.create(tmp_path / "file" / "run", description)
+    failing("run.json", errno.ENOSPC)
+    with pytest.raises(MvlError, match="run.json cannot be written .no space left on device.; free some space, then train again"):
+        RunFolder.create(tmp_path / "run", description)
+    assert [file.name for file in (tmp_path / "run").iterdir()] == [".lock"]

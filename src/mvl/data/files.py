@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from mvl.errors import MvlError
+from mvl.errors import MvlError, NoSpaceError
 
 PATIENCE = 2.0
 """Seconds to wait for a lock in silence."""
@@ -34,8 +34,8 @@ def atomic(path: Path) -> Iterator[Path]:
         os.chmod(partial, 0o666 & ~_umask())
         os.replace(partial, path)
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise MvlError(f"no space left for {path}; nothing was changed there. Free some and try again.") from None
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpaceError(f"no space left for {path}; nothing was changed there. Free some and try again.") from None
         raise
     finally:
         partial.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as serialized
 
 from mvl.data.files import atomic
 from mvl.errors import DamagedError, MvlError
@@ -27,7 +27,8 @@ def save(path: Path, tree: Any, notes: dict[str, Any]) -> None:
     """Write a tree of arrays, and notes that go with it."""
     arrays = {name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}
     with atomic(path) as partial:
-        save_file(arrays, partial, {"mvl": json.dumps({"format": FORMAT, **notes})})
+        # As bytes: safetensors reports a full disk by an error of its own, without the reason's number.
+        partial.write_bytes(serialized(arrays, {"mvl": json.dumps({"format": FORMAT, **notes})}))
 
 
 @contextmanager

@@ -1,11 +1,13 @@
 """A run folder: everything needed to understand, continue or use a run, in plain files."""
 
+import errno
 import fcntl
 import json
+import os
 import platform
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,13 +15,18 @@ from typing import Any
 
 from mvl.data.files import atomic, open_unlinked, refuse_links
 from mvl.data.names import TaskName
-from mvl.errors import DamagedError, MvlError
+from mvl.errors import DamagedError, MvlError, NoSpaceError
 from mvl.kernels.library import why_not
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Recipe
 from mvl.types import Shapes
 
 FORMAT = 1
+FIRST = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space, then "),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "make it writable, then "),
+}
+"""What to do first about an error of the file system."""
 PACKAGES = ("mollified-value-learning", "jax", "jaxlib", "optax", "numpy", "ogbench", "mujoco", "gymnasium", "gymnasium-robotics")
 
 
@@ -91,11 +98,12 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, description: Description) -> "RunFolder":
         """A new folder; one that holds anything is refused, save what a process left that was killed while it made one."""
-        if path.exists() and (not path.is_dir() or any(not file.name.startswith(".") for file in path.iterdir())):
-            hint = f"continue it with: mvl train --resume {path}" if (path / "run.json").exists() else "choose another"
-            raise MvlError(f"{path} exists already and is not empty; {hint}")
-        path.mkdir(parents=True, exist_ok=True)
         folder = cls(path)
+        with folder.writing(path):
+            if path.exists() and (not path.is_dir() or any(not file.name.startswith(".") for file in path.iterdir())):
+                hint = f"continue it with: mvl train --resume {path}" if (path / "run.json").exists() else "choose another"
+                raise MvlError(f"{path} exists already and is not empty; {hint}")
+            path.mkdir(parents=True, exist_ok=True)
         with folder.claimed():
             if folder.description_file.exists():
                 raise MvlError(f"{path} was just made by another process; choose another folder.")
@@ -106,9 +114,9 @@ class RunFolder:
     def open(cls, path: Path) -> tuple["RunFolder", Description]:
         """An existing run, for reading."""
         folder = cls(path)
-        if not folder.description_file.exists():
-            raise MvlError(f"{path} is not a run folder: it has no run.json.")
         try:
+            if not folder.description_file.exists():
+                raise MvlError(f"{path} is not a run folder: it has no run.json.")
             return folder, Description.from_json(json.loads(folder.description_file.read_bytes()))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(f"{folder.description_file}: cannot be read ({error!r}).") from None
@@ -118,19 +126,40 @@ class RunFolder:
     def describe(self, description: Description) -> None:
         """Write run.json."""
         surroundings = {"format": FORMAT, "versions": versions(), "git": git_state(), "kernels": not why_not()}
-        with atomic(self.description_file) as partial:
+        with self.writing(self.description_file), atomic(self.description_file) as partial:
             partial.write_text(json.dumps({**description.to_json(), **surroundings}, indent=2) + "\n")
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Hold the folder until the end of the block or of the process; files that are symbolic links are refused first."""
-        refuse_links(*self.files)
-        with open_unlinked(self.lock_file, "ab") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise MvlError(f"{self.path} is in use by another process; wait for it, or choose another folder.") from None
+        with ExitStack() as held:
+            with self.writing(self.lock_file):
+                refuse_links(*self.files)
+                lock = held.enter_context(open_unlinked(self.lock_file, "ab"))
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise MvlError(f"{self.path} is in use by another process; wait for it, or choose another folder.") from None
             yield
+
+    @contextmanager
+    def writing(self, file: Path) -> Iterator[None]:
+        """Turn errors of the file system into one that names the file and the reason, and says how to go on with the run."""
+        try:
+            yield
+        except (OSError, NoSpaceError) as error:
+            number = (error.errno or errno.EIO) if isinstance(error, OSError) else errno.ENOSPC
+            reason = os.strerror(number)
+            told = f"{file} cannot be written ({reason[0].lower()}{reason[1:]}); {FIRST.get(number, '')}{self._way_on()}"
+            raise MvlError(told) from None
+
+    def _way_on(self) -> str:
+        command = f"mvl train --resume {self.path}"
+        if os.path.exists(self.checkpoint_file):  # unlike Path.exists, false where nothing may be read
+            return f"continue from the last checkpoint, which is whole, with: {command}"
+        if os.path.exists(self.description_file):
+            return f"start again, as there is no checkpoint yet, with: {command}"
+        return "train again in another folder" if os.path.isdir(self.path) else "train again, as the run's folder does not exist"
 
 
 def versions() -> dict[str, str]:

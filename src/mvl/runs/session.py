@@ -116,9 +116,8 @@ class Session:
         if last or step % schedule.log_every == 0:
             found = metrics.mean_rows(columns, self.seeds, step)
             self._write(self.folder.metrics_file, found)
-            metrics.append(
-                self.folder.timing_file, {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)}
-            )
+            timing = {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)}
+            self._write(self.folder.timing_file, [timing])
             self.display.measured(found)
         if last or step % schedule.eval_every == 0:
             self._evaluate_or_save(state, step, speed)
@@ -126,8 +125,9 @@ class Session:
             self._save(state)
 
     def _write(self, path: Path, found: list[dict[str, Any]]) -> None:
-        for row in found:
-            metrics.append(path, row)
+        with self.folder.writing(path):
+            for row in found:
+                metrics.append(path, row)
 
     def _is_due(self, step: int) -> bool:
         """Whether the run was saved at this step without its evaluation, because that failed."""
@@ -170,5 +170,8 @@ class Session:
 
     def _save(self, state: State) -> None:
         """Write a checkpoint; the rows that it refers to are on the disk before it is."""
-        files = (self.folder.metrics_file, self.folder.evaluations_file)
-        checkpoint.save(self.folder.checkpoint_file, state, {"sizes": {file.name: metrics.synced(file) for file in files}})
+        folder = self.folder
+        with folder.writing(folder.checkpoint_file):
+            folder.path.stat()  # a folder that was removed is not made again
+            sizes = {file.name: metrics.synced(file) for file in (folder.metrics_file, folder.evaluations_file)}
+            checkpoint.save(folder.checkpoint_file, state, {"sizes": sizes})

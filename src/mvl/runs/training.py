@@ -138,7 +138,8 @@ def _rewind(folder: RunFolder, description: Description, step: int, sizes: Any) 
     for file, every in ((folder.metrics_file, schedule.log_every), (folder.evaluations_file, schedule.eval_every)):
         expected = metrics.due(step, every, schedule.steps)
         noted = sizes.get(file.name) if isinstance(sizes, dict) else None
-        told = metrics.rewind(file, step, noted, expected, description.seeds)
+        with folder.writing(file):
+            told = metrics.rewind(file, step, noted, expected, description.seeds)
         if told:
             print(told, file=sys.stderr)
 

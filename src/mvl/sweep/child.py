@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,7 +107,8 @@ def _end_with_starter() -> None:
 
 
 def _note(clock: str, event: str) -> None:
-    append_line(Path(clock), json.dumps({"event": event, "time": round(time.time(), 1)}))
+    with suppress(OSError):  # training goes on without it
+        append_line(Path(clock), json.dumps({"event": event, "time": round(time.time(), 1)}))
 
 
 def main(core: str, clock: str, *command: str) -> None:
