@@ -1,24 +1,39 @@
-# Everything from a fresh clone with Python 3.11+ and make: the first target that needs the environment makes it.
+# Everything from a fresh clone with Python 3.11 to 3.13 and make: the first target that needs the environment makes it.
+# For another Python beside it: make PYTHON=python3.12 VENV=.venv-3.12 test
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/.ready
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: setup demo test test-all lint bench results lock clean
+.PHONY: setup python demo test test-short test-all lint bench results lock clean
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "mvl needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }
-	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+# The lock is complete, so nothing is resolved: a package's own requirements could not all be met on every Python.
+$(READY): requirements.lock pyproject.toml | python
+	$(PYTHON) -m venv --clear $(VENV)
+	$(PIP) -r requirements.lock
+	$(PIP) --no-build-isolation -e .
 	@touch $(READY)
+
+# Refuses a Python that is not supported, and an environment that another Python made than the one asked for.
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { echo "mvl supports Python 3.11 to 3.13, and $(PYTHON) is not one of them; try: make PYTHON=python3.12"; exit 1; }
+ifneq ($(origin PYTHON),file)
+	@[ ! -e $(READY) ] || [ "$$($(PYTHON) -V)" = "$$($(BIN)/python -V)" ] || { echo "$(VENV) was made by $$($(BIN)/python -V), not $$($(PYTHON) -V); give that one its own, for example: make PYTHON=$(PYTHON) VENV=.venv-other"; exit 1; }
+endif
 
 demo: $(READY)
 	$(BIN)/mvl demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Imports, the command line, one short training, one policy and some evaluation: a minute, for the other supported Pythons.
+SHORT := tests/test_imports.py tests/cli/test_cli.py tests/deploy/test_policy.py tests/evaluation/test_point.py tests/evaluation/test_rollout.py
+test-short: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(SHORT)
 
 # Every composition of parts instead of a selection that covers all pairs.
 test-all: $(READY)
@@ -57,4 +72,4 @@ lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate --no-header --upgrade -o requirements.lock
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist

@@ -1,0 +1,85 @@
+"""What can be installed where: the metadata, the lock, `make setup` and the continuous integration agree."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SUPPORTED = ["3.11", "3.12", "3.13"]
+LOCK = [Requirement(line) for line in (ROOT / "requirements.lock").read_text().splitlines()]
+
+
+def locked(python: str) -> dict[str, str]:
+    """What the lock installs on Linux with that Python: versions by name."""
+    where = {
+        "python_version": python,
+        "python_full_version": f"{python}.1",
+        "sys_platform": "linux",
+        "platform_machine": "x86_64",
+    }
+    return {one.name: str(one.specifier) for one in LOCK if one.marker is None or one.marker.evaluate(where)}
+
+
+def test_metadata_makefile_and_ci_name_the_same_pythons():
+    range_ = SpecifierSet(PROJECT["requires-python"])
+    assert [f"3.{minor}" for minor in range(30) if f"3.{minor}" in range_] == SUPPORTED
+    assert [name[-4:] for name in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", name)] == SUPPORTED
+    bounds = re.findall(r"\((3), (\d+)\)", (ROOT / "Makefile").read_text())
+    assert [".".join(bound) for bound in bounds] == [SUPPORTED[0], SUPPORTED[-1]]
+    assert f"for wanted in {' '.join(SUPPORTED)}; do" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_lock_has_one_version_of_everything_on_every_python():
+    for python in SUPPORTED:
+        assert all(version.startswith("==") for version in locked(python).values())
+        assert len(locked(python)) == len({one.name for one in LOCK} - absent(python))
+
+
+def absent(python: str) -> set[str]:
+    """Packages that are of other platforms, or that have no wheel for that Python and are not missed."""
+    return {"colorama", "httpx2-jsfetch"} | ({"labmaze"} if python == "3.13" else set())
+
+
+def make(*words: object) -> "subprocess.CompletedProcess[str]":
+    """As a user calls it, also where these tests are run by make."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(["make", *map(str, words)], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def script(path: Path, text: str) -> Path:
+    """An executable in place of a Python."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_make_setup_refuses_a_python_that_is_not_supported(tmp_path):
+    """In one sentence, and before an environment is made."""
+    old = script(tmp_path / "python3.10", "exit 1")  # what the check of its version ends with
+    done = make("setup", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}")
+    assert done.returncode != 0
+    assert done.stdout == f"mvl supports Python 3.11 to 3.13, and {old} is not one of them; try: make PYTHON=python3.12\n"
+    assert not (tmp_path / "venv").exists()
+
+
+def test_make_does_not_take_one_pythons_environment_for_anothers(tmp_path):
+    venv = tmp_path / "venv"
+    made = script(venv / "bin" / "python", "echo Python 3.11.7")
+    asked = script(tmp_path / "asked", "echo Python 3.12.1")
+    (venv / ".ready").touch()
+    done = make("setup", f"PYTHON={asked}", f"VENV={venv}")
+    assert done.returncode != 0
+    assert "was made by Python 3.11.7, not Python 3.12.1; give that one its own" in done.stdout
+    assert made.exists()
+    assert make("setup", f"PYTHON={made}", f"VENV={venv}").returncode == 0
