@@ -13,14 +13,17 @@ ORDER = [
     "errors",
     "xla_flags",
     "processes",
+    "files",
     "types",
     "registry",
     "data",
     "kernels",
     "nets",
-    "experts",
     "parts",
+    "tasks",
     "recipes",
+    "settings",
+    "experiment",
     "learn",
     "evaluation",
     "runs",
@@ -82,7 +85,8 @@ def test_the_command_and_the_workers_do_not_load_jax():
     import sys
 
     code = (
-        "import sys, mvl.cli, mvl.evaluation.environments, mvl.data.generate.run, mvl.data.card, mvl.data.sources.npz;"
+        "import sys, mvl.cli, mvl.evaluation.environments, mvl.data.generation, mvl.tasks.datasets;"
+        "import mvl.data.card, mvl.data.sources.npz;"
         "sys.exit('jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 import mvl
-from mvl.data.generate.run import generate
-from mvl.data.names import TaskName
 from mvl.errors import MvlError
 from mvl.evaluation.environments import Environments, Start
 from mvl.processes import import_path, python, python_module
@@ -17,6 +15,8 @@ from mvl.runs import devices
 from mvl.sweep.child import Order, train
 from mvl.sweep.engines import slurm
 from mvl.sweep.estimate import Probe
+from mvl.tasks import find_task
+from mvl.tasks.datasets import generate
 
 SOURCE = str(Path(mvl.__file__).parents[1])
 TRAPS = ("mujoco", "numpy", "ogbench", "jax", "runpy", "multiprocessing", "mvl")
@@ -44,7 +44,7 @@ def evaluate(folder):
 
 
 def make_data(folder):
-    assert generate(TaskName.parse("pointmaze-medium-stitch-v0"), folder, episodes=1, workers=1)[0].exists()
+    assert generate(find_task("pointmaze-medium-stitch-v0"), folder, episodes=1, workers=1)[0].exists()
 
 
 def call_in_a_child(folder):

@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 from conftest import small_recipe
+from mvl.experiment import DataOptions, Experiment
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner
 from mvl.learn.loop import initial_state
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Recipe
 from mvl.runs.folder import Description, RunFolder
+from mvl.tasks import Task, find_task
 from mvl.types import Shapes, Statistics
 
 SHAPES = {"pointmaze": (2, 2, 2), "cube": (28, 5, 28), "puzzle": (55, 5, 55)}
@@ -27,10 +29,11 @@ def untrained(
     name: str = "small",
 ) -> Path:
     """A run stopped before its first step."""
-    data = {"path": None, "sha256": None, "held_out": None, "mapped": False, "action_range": None}
-    numbers = list(range(seeds))
-    sizes = Shapes(*shapes)
-    description = Description(task, simulated, name, recipe, recipe, Schedule(), numbers, sizes, data)
+    data = {"path": None, "sha256": None, "action_range": None}
+    numbers, sizes = tuple(range(seeds)), Shapes(*shapes)
+    about = find_task(task) if simulated else Task(data=Path(task))
+    experiment = Experiment(about, recipe, Schedule(), name, None, numbers, DataOptions(out_of_core=False))
+    description = Description(experiment, recipe, sizes, data)
     folder = RunFolder.create(path, description)
     checkpoint.save(folder.checkpoint_file, initial_state(Learner(recipe, sizes), numbers), {"sizes": {}})
     return path

@@ -40,6 +40,9 @@ class Stream:
             raise UsageError(f"goal shares must be at least 0 and sum to 1, not {shares}.")
 
 
+GoalMix = Stream
+
+
 @dataclass(frozen=True)
 class Wants:
     """What a part needs in a batch besides transitions with their goals; left out when no part asks."""

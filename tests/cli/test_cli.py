@@ -169,7 +169,7 @@ def test_no_space_left(capsys, tmp_path, data_file, monkeypatch):
     def full(source, target):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("mvl.data.files.os.replace", full)
+    monkeypatch.setattr("mvl.files.os.replace", full)
     code, _, err = answer(capsys, "train", data_file, "--run", tmp_path / "run", *SMALL)
     assert code == 1
     assert "no space left" in err

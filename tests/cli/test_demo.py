@@ -2,16 +2,19 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from conftest import walk, write_npz
 from mvl.cli import demo
-from mvl.data.generate.episodes import Size
+from mvl.data import generation
+from mvl.data.generation import Size
 from mvl.data.sources.npz import load
 from mvl.errors import MvlError, StoppedError, UsageError
 from mvl.runs.folder import RunFolder
 from mvl.runs.training import train as really_train
+from mvl.tasks import find_task
 
 
 @pytest.fixture
@@ -43,7 +46,7 @@ def test_steps_are_the_user_s_also_when_an_earlier_demo_goes_on(calls, tmp_path,
     run_demo(tmp_path, "--steps", "500")
     assert calls[0][2]["steps"] == 500
     (tmp_path / "demo").mkdir()
-    earlier = type("Earlier", (), {"task": demo.TASK, "recipe_name": demo.RECIPE})()
+    earlier = SimpleNamespace(task=find_task(demo.TASK), experiment=SimpleNamespace(recipe_name=demo.RECIPE))
     monkeypatch.setattr(RunFolder, "open", lambda path: (None, earlier))
     run_demo(tmp_path, "--steps", "900")
     assert calls[1] == ("resume", (tmp_path / "demo",), {"steps": 900})
@@ -52,7 +55,9 @@ def test_steps_are_the_user_s_also_when_an_earlier_demo_goes_on(calls, tmp_path,
 @pytest.fixture
 def tiny(monkeypatch):
     """Two episodes to train on and one to validate with, where a thousand and a hundred would be generated."""
-    monkeypatch.setattr("mvl.data.generate.pointmaze.size", lambda task: Size(2, 1001, 1))
+    generate = generation.generate
+    small = lambda name, generator, size, *args, **options: generate(name, generator, Size(2, 1001, 1), *args, **options)
+    monkeypatch.setattr(generation, "generate", small)
 
 
 @pytest.mark.parametrize("part", ["", "-val"])

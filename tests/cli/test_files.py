@@ -20,7 +20,12 @@ WRITERS = {
 @pytest.fixture(autouse=True)
 def idle(monkeypatch):
     """Work that would take long fails the test."""
-    for work in ("mvl.cli.bench._measured", "mvl.toy.figure.all_fields", "mvl.report.page.report", "mvl.experts.ant.train_ant"):
+    for work in (
+        "mvl.cli.bench._measured",
+        "mvl.toy.figure.all_fields",
+        "mvl.report.page.report",
+        "mvl.tasks.walker.training.train_ant",
+    ):
         monkeypatch.setattr(work, lambda *_: pytest.fail("it ran"))
 
 
@@ -48,7 +53,7 @@ def test_what_exists_is_refused(tmp_path, capsys, command):
 @pytest.mark.parametrize("command", WRITERS)
 def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch, capsys, command):
     words, ending = WRITERS[command]
-    monkeypatch.setattr("mvl.data.files.os.access", lambda place, mode: Path(place) != tmp_path)
+    monkeypatch.setattr("mvl.files.os.access", lambda place, mode: Path(place) != tmp_path)
     assert f"mvl: {tmp_path} cannot be written to" in refused(capsys, *words, tmp_path / "new" / f"x{ending}")
 
 

@@ -33,7 +33,7 @@ def test_pull_train_and_evaluate(tmp_path, monkeypatch, capsys):
 
 
 def test_a_kitchen_that_cannot_be_played_is_not_trained_in(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("mvl.evaluation.kitchen.version", lambda name: "4.0.0")
+    monkeypatch.setattr("mvl.tasks.kitchen.version", lambda name: "4.0.0")
     assert main(["train", "kitchen-mixed", "--run", str(tmp_path / "run"), *SMALL]) == 1
     assert "the kitchen needs gymnasium-robotics and mujoco below 3.12" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

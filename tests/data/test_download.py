@@ -14,10 +14,10 @@ import pytest
 from conftest import walk, write_npz
 from mvl.cli import main
 from mvl.data import download, files
-from mvl.data.names import TaskName
 from mvl.errors import DataError, MvlError, UsageError
+from mvl.tasks import find_task
 
-TASK = TaskName.parse("pointmaze-large-navigate-v0")
+TASK = find_task("pointmaze-large-navigate-v0")
 
 
 class Server:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mvl.data.files import append_line, open_unlinked
 from mvl.errors import MvlError
+from mvl.files import append_line, open_unlinked
 
 
 @pytest.mark.parametrize("mode", ["ab", "r+b", "wb"])

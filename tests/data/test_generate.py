@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 
 from forking import run_script
-from mvl.data.generate.pointmaze import Maker, size
-from mvl.data.generate.run import generate
-from mvl.data.names import TaskName, task_names
 from mvl.data.sources.npz import load
 from mvl.errors import MvlError, UsageError
 from mvl.processes import Worker
+from mvl.tasks import find_task, task_names
+from mvl.tasks.datasets import generate
 
-NAVIGATE = TaskName.parse("pointmaze-medium-navigate-v0")
-STITCH = TaskName.parse("pointmaze-medium-stitch-v0")
+NAVIGATE = find_task("pointmaze-medium-navigate-v0")
+STITCH = find_task("pointmaze-medium-stitch-v0")
 
 
 def test_sizes_are_those_of_the_published_sets():
-    shape = lambda name: (size(TaskName.parse(name)).episodes, size(TaskName.parse(name)).rows)
+    shape = lambda name: (find_task(name).size.episodes, find_task(name).size.rows)
     assert shape("pointmaze-medium-navigate-v0") == (1000, 1001)
     assert shape("pointmaze-teleport-navigate-v0") == (1000, 1001)
     assert shape("pointmaze-giant-navigate-v0") == (500, 2001)
@@ -53,7 +52,7 @@ def test_files_load_in_ogbench_and_do_not_depend_on_the_workers(tmp_path):
 
 
 def test_the_navigator_reaches_goal_after_goal():
-    walker = Maker(NAVIGATE)
+    walker = NAVIGATE.generator()
     reached = []
     move = walker.env.set_goal
     walker.env.set_goal = lambda *args, **kwargs: (reached.append(1), move(*args, **kwargs))
@@ -61,12 +60,12 @@ def test_the_navigator_reaches_goal_after_goal():
     assert len(reached) - 2 > 3  # two calls belong to the reset
     assert rows["observations"].std(axis=0).min() > 2  # it gets around
     assert np.abs(rows["actions"]).max() <= 1
-    again = Maker(NAVIGATE).episode(0)
+    again = NAVIGATE.generator().episode(0)
     assert all((rows[key] == again[key]).all() for key in rows)
 
 
 def test_the_stitcher_goes_four_cells_and_stays():
-    walker = Maker(TaskName.parse("pointmaze-medium-stitch-v0"))
+    walker = find_task("pointmaze-medium-stitch-v0").generator()
     rows = walker.episode(3)["observations"]
     assert len(rows) == 201
     cells = [walker.env.xy_to_ij(row) for row in rows]
@@ -76,7 +75,7 @@ def test_the_stitcher_goes_four_cells_and_stays():
 
 def test_the_teleporter_teleports():
     rows = np.concatenate(
-        [Maker(TaskName.parse("pointmaze-teleport-navigate-v0")).episode(seed)["observations"] for seed in range(3)]
+        [find_task("pointmaze-teleport-navigate-v0").generator().episode(seed)["observations"] for seed in range(3)]
     )
     inside = np.linalg.norm(np.diff(rows, axis=0), axis=1)
     assert np.sum(inside[np.arange(len(inside)) % 1001 != 1000] > 3) >= 1
@@ -84,7 +83,7 @@ def test_the_teleporter_teleports():
 
 def test_what_cannot_be_made_says_what_can(tmp_path):
     with pytest.raises(UsageError, match="antsoccer-arena-navigate-v0 cannot be generated; these can: pointmaze-medium"):
-        generate(TaskName.parse("antsoccer-arena-navigate-v0"), tmp_path)
+        generate(find_task("antsoccer-arena-navigate-v0"), tmp_path)
 
 
 def test_an_interrupted_generation_goes_on_where_it_stopped(tmp_path):
@@ -110,10 +109,10 @@ KILLED = """
 import sys
 from pathlib import Path
 from forking import killed_everywhere
-from mvl.data.generate.run import generate
-from mvl.data.names import TaskName
+from mvl.tasks import find_task
+from mvl.tasks.datasets import generate
 
-task = TaskName.parse(sys.argv[2])
+task = find_task(sys.argv[2])
 run = lambda folder: generate(task, folder, episodes=2, workers=1)
 killed_everywhere(Path(sys.argv[1]), [f"{task}.npz", f"{task}-val.npz"], run)
 """
@@ -161,7 +160,7 @@ def _nothing_is_made(done: int, total: int) -> None:
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path, monkeypatch):
-    stitch, started, start = TaskName.parse("pointmaze-medium-stitch-v0"), [], Worker._start
+    stitch, started, start = find_task("pointmaze-medium-stitch-v0"), [], Worker._start
     monkeypatch.setattr(Worker, "_start", lambda worker: (start(worker), started.append(worker.process)))
 
     def kill(done, total):
@@ -189,11 +188,11 @@ def test_episodes_of_another_plan_are_not_used(tmp_path):
 
 
 def test_names():
-    assert TaskName.parse("pointmaze-medium-navigate") == NAVIGATE
-    assert str(TaskName.parse("scene-play-v0")) == "scene-play-v0"
+    assert find_task("pointmaze-medium-navigate") == NAVIGATE
+    assert str(find_task("scene-play-v0")) == "scene-play-v0"
     assert "antmaze-giant-explore-v0" not in task_names()
     with pytest.raises(UsageError, match="did you mean pointmaze-medium-navigate-v0"):
-        TaskName.parse("pointmaze-medum-navigate-v0")
+        find_task("pointmaze-medum-navigate-v0")
 
 
 def test_every_known_task_has_an_environment():
@@ -202,4 +201,4 @@ def test_every_known_task_has_an_environment():
 
     for task in task_names().values():
         if not task.subtasks:  # a kitchen is not OGBench's
-            assert "-".join(filter(None, (task.family, task.variant, "v0"))) in gymnasium.registry
+            assert f"{task.world}-v0" in gymnasium.registry

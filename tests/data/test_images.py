@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from mvl.cli import main
-from mvl.data.names import TaskName
 from mvl.data.sources import images, npz
 from mvl.errors import DataError, UsageError
 from mvl.recipes.presets import named_recipe
+from mvl.tasks import find_task
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_nothing_trains_on_images(capsys, tmp_path, arrays):
         npz.load(path)
     for preset in ("cpu", "paper"):
         with pytest.raises(UsageError, match="powderworld-hard-play-v0 has images and discrete actions"):
-            named_recipe("hiql", preset, TaskName.parse("powderworld-hard-play-v0"))
+            named_recipe("hiql", preset, find_task("powderworld-hard-play-v0"))
 
 
 @pytest.mark.parametrize(

@@ -86,18 +86,18 @@ def test_ahead_keeps_order_runs_ahead_and_passes_errors_on():
 def test_files_are_unpacked_once_and_anew_when_they_change(tmp_path):
     first, second = walk(seed=1), walk(seed=2)
     path = write_npz(tmp_path / "d.npz", first)
-    mapped = npz.load(path, mapped=True)
+    mapped = npz.load(path, out_of_core=True)
     assert mapping.file_of(mapped.observations) is not None
     assert np.array_equal(mapped.observations, first.observations)
     assert np.array_equal(mapped.ends, first.ends)
     assert mapped.statistics == first.statistics
     unpacked = tmp_path / ".d.unpacked" / "observations.npy"
     stamp = unpacked.stat().st_mtime_ns
-    npz.load(path, mapped=True)
+    npz.load(path, out_of_core=True)
     assert unpacked.stat().st_mtime_ns == stamp
     write_npz(path, second)
-    assert np.array_equal(npz.load(path, mapped=True).observations, second.observations)
-    train, held = npz.load(path, mapped=True).split(0.4)
+    assert np.array_equal(npz.load(path, out_of_core=True).observations, second.observations)
+    train, held = npz.load(path, out_of_core=True).split(0.4)
     assert mapping.file_of(held.actions) is not None
     pieces = [part.copy() for _, part in mapping.chunks(train.observations)]
     assert np.array_equal(np.concatenate(pieces), second.split(0.4)[0].observations)
@@ -113,7 +113,7 @@ fork = multiprocessing.get_context("fork")
 
 def load(start, sums, index):
     start.wait()
-    data = npz.load(path, mapped=True)
+    data = npz.load(path, out_of_core=True)
     sums[index] = float(data.observations.sum()) + float(data.actions.sum())
 
 for path in map(Path, sys.argv[1:]):
@@ -169,12 +169,12 @@ def test_waiting_for_another_process_is_said_after_a_while(tmp_path, monkeypatch
     path = write_npz(tmp_path / "d.npz", walk())
     with ThreadPoolExecutor() as pool:
         with files.locked(tmp_path / ".d.unpacked.lock", "not said"):
-            loading = pool.submit(npz.load, path, mapped=True)
+            loading = pool.submit(npz.load, path, out_of_core=True)
             time.sleep(0.3)
             assert not loading.done()
         assert len(loading.result(30).ends) == 6
     assert capsys.readouterr().err == f"mvl: waiting for another process that unpacks {path}\n"
-    npz.load(path, mapped=True)
+    npz.load(path, out_of_core=True)
     assert capsys.readouterr().err == ""
 
 
@@ -189,15 +189,15 @@ def test_a_file_replaced_while_it_is_unpacked_is_not_mixed(tmp_path, monkeypatch
 
     monkeypatch.setattr(unpacked, "_unpack", replace_then_unpack)
     with pytest.raises(DataError, match="d.npz was replaced while it was unpacked; try again"):
-        npz.load(path, mapped=True)
+        npz.load(path, out_of_core=True)
     monkeypatch.undo()
-    assert np.array_equal(npz.load(path, mapped=True).observations, walk(seed=2).observations)
+    assert np.array_equal(npz.load(path, out_of_core=True).observations, walk(seed=2).observations)
 
 
 @pytest.mark.parametrize("chunk", [1, 100, mapping.CHUNK])
 def test_rows_are_read_from_files_through_any_view(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(mapping, "CHUNK", chunk)
-    data = npz.load(write_npz(tmp_path / "d.npz", walk()), mapped=True)
+    data = npz.load(write_npz(tmp_path / "d.npz", walk()), out_of_core=True)
     for array in (data.observations, data.observations[21:], data.split(0.5)[1].actions):
         rows = np.random.default_rng(0).integers(len(array), size=(3, 11))
         assert mapping.file_of(array) is not None
@@ -218,26 +218,26 @@ def test_doubles_are_kept_as_floats_and_checked_piece_by_piece(tmp_path, monkeyp
     data = walk()
     states, terminals = data.observations.astype(np.float64), np.isin(np.arange(len(data.observations)), data.ends)
     np.savez_compressed(tmp_path / "d.npz", observations=states, actions=data.actions, terminals=terminals)
-    mapped = npz.load(tmp_path / "d.npz", mapped=True)
+    mapped = npz.load(tmp_path / "d.npz", out_of_core=True)
     assert mapped.observations.dtype == np.float32
     assert np.array_equal(mapped.observations, data.observations)
     states[77, 1] = np.nan
     np.savez_compressed(tmp_path / "e.npz", observations=states, actions=data.actions, terminals=terminals)
     with pytest.raises(DataError, match=r"e.npz: observations is nan at row 77, dimension 1; remove that episode"):
-        npz.load(tmp_path / "e.npz", mapped=True)
+        npz.load(tmp_path / "e.npz", out_of_core=True)
     np.savez_compressed(tmp_path / "f.npz", observations=data.observations, actions=2 * data.actions, terminals=terminals)
     with pytest.raises(DataError, match=r"f.npz: actions must lie in \[-1, 1\], but dimension"):
-        npz.load(tmp_path / "f.npz", mapped=True)
+        npz.load(tmp_path / "f.npz", out_of_core=True)
 
 
 def test_what_cannot_be_mapped_is_refused(tmp_path):
     plain = {"actions": np.zeros((2, 1)), "terminals": np.array([False, True])}
     np.savez(tmp_path / "o.npz", observations=np.array([{}], object), **plain)
     with pytest.raises(DataError, match="o.npz: observations is an array of object, which cannot be mapped"):
-        npz.load(tmp_path / "o.npz", mapped=True)
+        npz.load(tmp_path / "o.npz", out_of_core=True)
     np.savez(tmp_path / "c.npz", observations=np.asfortranarray(np.arange(6.0).reshape(2, 3)), **plain)
     with pytest.raises(DataError, match="c.npz: observations is an array of float64 by columns, which cannot be mapped"):
-        npz.load(tmp_path / "c.npz", mapped=True)
+        npz.load(tmp_path / "c.npz", out_of_core=True)
     assert npz.load(tmp_path / "c.npz").observations[1].tolist() == [3, 4, 5]
     path = write_npz(tmp_path / "d.npz", walk())
     with zipfile.ZipFile(path) as archive:

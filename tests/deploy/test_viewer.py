@@ -8,10 +8,11 @@ import pytest
 
 from mvl.cli import main
 from mvl.deploy.viewer import recording
-from mvl.deploy.viewer.episodes import play_recorded, simulator
+from mvl.deploy.viewer.episodes import physics, play_recorded
 from mvl.deploy.viewer.geometry import ground, moving, placed, shapes
-from mvl.evaluation.environments import Start, slot_class
 from mvl.runs.evaluation import evaluate
+from mvl.tasks import find_task
+from mvl.tasks.simulator import Start
 from untrained import untrained_by_name
 
 pytestmark = pytest.mark.filterwarnings("ignore::glfw.GLFWError", "ignore:.*precision lowered.*")
@@ -71,9 +72,9 @@ def test_what_always_has_one_color_is_one_mesh():
 
 
 def test_the_recorded_point_is_where_it_was_observed():
-    slot = slot_class(MAZE)(MAZE)
+    slot = find_task(MAZE).make_simulator()
     episode = play_recorded(slot, Start(2, 5), lambda o, g, t: np.array([1.0, 0.2], np.float32))
-    model, _ = simulator(slot.env)
+    model, _ = physics(slot.env)
     assert episode.poses.shape == (episode.length + 1, model.nbody, 7)
     assert np.allclose(episode.poses[:, 1, :2], episode.observations, atol=0.25)  # kinematics are one substep behind
     assert np.ptp(episode.path[:, 0]) > 1
@@ -84,9 +85,9 @@ def test_the_recorded_point_is_where_it_was_observed():
 
 
 def test_the_recorded_arm_and_its_cube():
-    slot = slot_class(CUBE)(CUBE)
+    slot = find_task(CUBE).make_simulator()
     episode = play_recorded(slot, Start(1, 0), lambda o, g, t: np.array([0, 0, -1, 0, 0], np.float32))
-    model, _ = simulator(slot.env)
+    model, _ = physics(slot.env)
     cube = model.body("object_0").id
     center = (0.425, 0, 0)
     assert np.allclose(episode.path, episode.observations[:, 12:15] / 10 + center, atol=1e-5)  # the hand
@@ -99,9 +100,9 @@ def test_the_recorded_arm_and_its_cube():
 
 
 def test_a_button_has_to_change_its_color():
-    slot = slot_class("puzzle-3x3-play-v0")("puzzle-3x3-play-v0")
+    slot = find_task("puzzle-3x3-play-v0").make_simulator()
     episode = play_recorded(slot, Start(1, 0), leaving(slot))
-    model, _ = simulator(slot.env)
+    model, _ = physics(slot.env)
     changed = {model.geom(geom).name for geom in np.flatnonzero((episode.target.colors != episode.colors[0]).any(axis=1))}
     assert changed
     assert all(name.startswith("btngeom_") for name in changed)
@@ -124,9 +125,9 @@ def test_a_recording_is_what_evaluation_plays(tmp_path):
 
 def test_a_kitchen_at_its_goal():
     pytest.importorskip("gymnasium_robotics")
-    slot = slot_class("kitchen-partial-v2")("kitchen-partial-v2")
+    slot = find_task("kitchen-partial-v2").make_simulator()
     episode = play_recorded(slot, Start(1, 0), leaving(slot))
-    model, _ = simulator(slot.env)
+    model, _ = physics(slot.env)
     moved = np.abs(episode.target.poses - episode.poses[0]).max(axis=1) > 0.01
     assert {"kettle", "microdoorroot", "slidelink"} <= {model.body(body).name for body in np.flatnonzero(moved)}
 

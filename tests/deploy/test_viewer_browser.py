@@ -15,7 +15,7 @@ import pytest
 from matplotlib.image import imread
 
 from browser import browser_page as browser_page
-from mvl.evaluation.environments import Start
+from mvl.tasks.simulator import Start
 from untrained import untrained_by_name
 
 pytest.importorskip("viser")
@@ -149,7 +149,7 @@ def test_the_command_serves_this_machine_alone_and_ends_at_ctrl_c(tmp_path):
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"  # tests in the background inherit deafness
         "import sys; from mvl.cli import main; from mvl.deploy.viewer import recording;"
-        "recording.starts = lambda *_: [recording_start]; from mvl.evaluation.environments import Start;"
+        "recording.starts = lambda *_: [recording_start]; from mvl.tasks.simulator import Start;"
         "recording_start = Start(1, 0); sys.exit(main(['view', sys.argv[1], '--port', '0']))"
     )
     command = [sys.executable, "-c", code, str(run)]

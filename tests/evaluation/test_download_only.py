@@ -5,9 +5,11 @@ import pytest
 
 import mvl
 from conftest import small_recipe
-from mvl.evaluation.environments import Environments, Start
+from mvl.evaluation.environments import Environments
 from mvl.runs import metrics
 from mvl.runs.folder import RunFolder
+from mvl.tasks import find_task
+from mvl.tasks.simulator import Start
 from mvl.types import Shapes
 
 # task without its end: dimensions of observations, actions and the simulator's positions
@@ -47,7 +49,7 @@ def write(path, observation, action, positions, seed):
 @pytest.mark.parametrize("oracle", [False, True])
 def test_the_environments_answer(name, oracle):
     observation, action, _ = TASKS[name]
-    with Environments(f"{name}-{'oraclerep-' if oracle else ''}v0", 1) as environments:
+    with Environments(find_task(f"{name}-{'oraclerep-' if oracle else ''}v0"), 1) as environments:
         first, goals = environments.reset([Start(1, 0)])
         for _ in range(5):
             last, done, success = environments.step(np.ones((1, action), np.float32))

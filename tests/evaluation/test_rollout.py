@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from mvl.errors import MvlError
-from mvl.evaluation.environments import Environments, Start, quietly, slot_class
+from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import play, starts
+from mvl.tasks import find_task
+from mvl.tasks.simulator import Start, quiet_simulators
 
 TASK = "pointmaze-medium-navigate-v0"
 
@@ -35,7 +37,7 @@ def maze():
 def test_the_oracle_reaches_every_goal_whatever_the_number_of_workers(maze):
     results = []
     for workers in (1, 2):
-        with Environments(TASK, workers) as environments:
+        with Environments(find_task(TASK), workers) as environments:
             results.append(play(oracle(maze), environments, seeds=2, episodes=1, seed=(0, 0), record=True))
     one, two = results
     assert one.success.shape == (2, 5, 1)
@@ -52,7 +54,7 @@ def test_the_oracle_reaches_every_goal_whatever_the_number_of_workers(maze):
 
 
 def test_an_idle_policy_fails_after_the_episode_limit():
-    with Environments(TASK, 1) as environments:
+    with Environments(find_task(TASK), 1) as environments:
         played = play(lambda o, g, n, t: np.zeros_like(o), environments, seeds=1, episodes=1, seed=(0, 0))
     assert not played.success.any()
     assert (played.lengths == 1000).all()
@@ -71,7 +73,7 @@ def test_random_transitions_do_not_depend_on_the_company():
     push = np.array([[0.3, 0.6]], np.float32)
     paths = []
     for plan in ([Start(1, 5)], [Start(2, 9), Start(1, 5), Start(3, 1)]):
-        with Environments("pointmaze-teleport-navigate-v0", 1) as environments:
+        with Environments(find_task("pointmaze-teleport-navigate-v0"), 1) as environments:
             environments.reset(plan)
             index = plan.index(Start(1, 5))
             paths.append([environments.step(np.repeat(push, len(plan), 0))[0][index] for _ in range(100)])
@@ -79,7 +81,10 @@ def test_random_transitions_do_not_depend_on_the_company():
 
 
 def test_a_failing_worker_is_reported():
-    with Environments("pointmaze-nowhere-navigate-v0", 1) as environments, pytest.raises(MvlError, match="worker process failed"):
+    with (
+        Environments(find_task("pointmaze-nowhere-navigate-v0"), 1) as environments,
+        pytest.raises(MvlError, match="worker process failed"),
+    ):
         environments.reset([Start(1, 0)])
 
 
@@ -98,7 +103,7 @@ def test_killed_workers_are_replaced_and_their_episodes_are_the_same(maze, capfd
             kill(environments, 1)
         return walk(observations, goals, numbers, time)
 
-    with Environments(TASK, 2) as environments:
+    with Environments(find_task(TASK), 2) as environments:
         whole = [play(walk, environments, seeds=1, episodes=1, seed=(number,), record=True) for number in range(2)]
         broken = [play(killing, environments, seeds=1, episodes=1, seed=(0,), record=True)]
         kill(environments, 0)
@@ -112,7 +117,7 @@ def test_killed_workers_are_replaced_and_their_episodes_are_the_same(maze, capfd
 
 
 def test_a_worker_that_dies_twice_in_a_round_ends_it():
-    with Environments(TASK, 1) as environments:
+    with Environments(find_task(TASK), 1) as environments:
         environments.reset([Start(1, 0)])
         kill(environments, 0)
         environments.step(np.zeros((1, 2), np.float32))
@@ -138,14 +143,14 @@ def test_a_script_without_a_main_guard_can_evaluate(tmp_path):
 
 
 def test_environments_that_take_much_memory_are_played_few_at_a_time():
-    assert slot_class("pointmaze-medium-navigate-v0").at_once > 250
+    assert find_task("pointmaze-medium-navigate-v0").at_once > 250
     for name in ("cube-single-play-v0", "scene-noisy-v0", "puzzle-4x4-play-oraclerep-v0"):
-        assert 160e6 * slot_class(name).at_once < 4e9
+        assert 160e6 * find_task(name).at_once < 4e9
 
 
 def test_an_arms_episode_repeats_goal_and_all():
-    with quietly():
-        arm = slot_class("cube-single-play-v0")("cube-single-play-v0")
+    with quiet_simulators():
+        arm = find_task("cube-single-play-v0").make_simulator()
         first, other, again = (arm.reset(Start(2, seed)) for seed in (7, 8, 7))
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     assert not np.array_equal(first[1], other[1])

@@ -39,7 +39,7 @@ def test_two_seeds_on_two_cores_are_two_seeds_in_turn(data_file, tmp_path):
         "assert Spread.over(2) is not None\n"
         "train(sys.argv[2], recipe(), run=to / 'parts', seeds=2, **SCHEDULE)\n"
         "resume(to / 'parts', steps=40)\n"
-        "train(sys.argv[2], recipe(), run=to / 'mapped', seeds=2, mapped=True, **{**SCHEDULE, 'steps': 40})\n"
+        "train(sys.argv[2], recipe(), run=to / 'mapped', seeds=2, out_of_core=True, **{**SCHEDULE, 'steps': 40})\n"
     )
     command = [sys.executable, "-c", script, TESTS, str(data_file), str(tmp_path)]
     subprocess.run(command, check=True, env={name: value for name, value in os.environ.items() if name != "JAX_NUM_CPU_DEVICES"})

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mvl.data.names import TaskName
 from mvl.errors import UsageError
+from mvl.experiment import Experiment
 from mvl.recipes import paper
-from mvl.recipes.settings import choose
+from mvl.tasks import find_task
 
 COUNTS = {"table1": 144, "table2": 64, "table3a": 10, "table3b": 10, "table7": 9, "table8": 40, "table9": 108, "table10": 432}
 
@@ -14,16 +14,16 @@ COUNTS = {"table1": 144, "table2": 64, "table3a": 10, "table3b": 10, "table7": 9
 def test_every_cell_is_read_and_every_row_is_a_task(table):
     assert len(paper.cells(table)) == COUNTS[table]
     for row in paper.rows(table):
-        TaskName.parse(paper.task_of(row))
+        find_task(paper.task_of(row))
 
 
 @pytest.mark.parametrize("table", [name for name, about in paper.TABLES.items() if not about.unavailable])
 def test_every_column_is_a_recipe_with_settings_it_has(table):
-    task = TaskName.parse(paper.task_of(paper.rows(table)[0]))
+    task = find_task(paper.task_of(paper.rows(table)[0]))
     for column in paper.TABLES[table].columns.values():
-        chosen = choose(column.recipe, "paper", task, column.changes)
+        chosen = Experiment.from_preset(task, column.recipe, "paper").with_settings(column.changes)
         usual = {"regularizer.samples": "10", "regularizer.viscosity": "0.01", "regularizer.antithetic": "False"}
-        assert dict(chosen.changes) == {name: text for name, text in column.changes.items() if usual[name] != text}
+        assert chosen.changes() == {name: text for name, text in column.changes.items() if usual[name] != text}
 
 
 def test_cells_are_those_of_the_paper():

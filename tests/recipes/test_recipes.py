@@ -3,7 +3,6 @@ from typing import ClassVar
 
 import pytest
 
-from mvl.data.names import TaskName
 from mvl.errors import UsageError
 from mvl.policies.advantage_weighted import AdvantageWeighted
 from mvl.recipes.presets import PRESETS, Schedule, named_recipe
@@ -11,11 +10,12 @@ from mvl.recipes.recipe import Recipe, make_part
 from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
 from mvl.representations.identity import Identity
+from mvl.tasks import find_task
 from mvl.values.implicit_v import ImplicitV
 
 
 def test_the_paper_preset_has_the_paper_s_numbers():
-    recipe, schedule = named_recipe("gcivl-mvl", "paper", TaskName.parse("pointmaze-medium-navigate-v0"))
+    recipe, schedule = named_recipe("gcivl-mvl", "paper", find_task("pointmaze-medium-navigate-v0"))
     assert recipe.value == ImplicitV(expectile=0.9, widths=(512, 512, 512))
     assert recipe.policy == AdvantageWeighted(alpha=10.0, widths=(512, 512, 512))
     assert recipe.regularizer == Mollified(weight=1.0, samples=10, viscosity=0.01, cost=1.0, form="algorithm", fraction=1.0)
@@ -36,7 +36,7 @@ def test_the_paper_preset_has_the_paper_s_numbers():
     ],
 )
 def test_settings_per_task(task, discount, actor):
-    recipe, _ = named_recipe("gcivl", "paper", TaskName.parse(task))
+    recipe, _ = named_recipe("gcivl", "paper", find_task(task))
     learning = recipe.learning
     stream = learning.actor_goals
     assert learning.discount == discount
@@ -148,29 +148,29 @@ def test_plug_ins_are_found(monkeypatch):
 )
 def test_published_settings_come_with_the_task(task, recipe, settings):
     """OGBench's and TRL's tables; nobody has to know them."""
-    policy = named_recipe(recipe, "paper", TaskName.parse(task))[0].policy
+    policy = named_recipe(recipe, "paper", find_task(task))[0].policy
     assert {name: getattr(policy, name) for name in settings} == settings
 
 
 def test_published_settings_of_values():
-    hiql, _ = named_recipe("hiql", "paper", TaskName.parse("cube-single-play-v0"))
+    hiql, _ = named_recipe("hiql", "paper", find_task("cube-single-play-v0"))
     assert (hiql.value.expectile, hiql.representation.size) == (0.7, 10)
     powers = [
-        named_recipe("trl", "paper", TaskName.parse(task))[0].value.distance_power
+        named_recipe("trl", "paper", find_task(task))[0].value.distance_power
         for task in ("humanoidmaze-medium-navigate-v0", "humanoidmaze-large-navigate-v0", "puzzle-4x4-play-v0")
     ]
     assert powers == [0.0, 0.1, 2.0]
 
 
 def test_a_kitchen_has_the_paper_s_sizes_of_manipulation():
-    vib, dual = (named_recipe(name, "paper", TaskName.parse("kitchen-partial-v2"))[0].representation for name in ("vib", "dual"))
+    vib, dual = (named_recipe(name, "paper", find_task("kitchen-partial-v2"))[0].representation for name in ("vib", "dual"))
     assert (vib.size, vib.beta) == (256, 0.001)
     assert (dual.size, dual.expectile) == (256, 0.7)
 
 
 def test_imitation_never_aims_at_goals_that_were_not_reached():
     """Whatever the data: on stitch, who has a value draws half of the goals anywhere, who has none does not."""
-    stitch = TaskName.parse("pointmaze-medium-stitch-v0")
+    stitch = find_task("pointmaze-medium-stitch-v0")
     for name in ("bc", "fbc"):
         assert named_recipe(name, "paper", stitch)[0].learning.actor_goals.trajectory == 1.0
     assert named_recipe("crl", "paper", stitch)[0].learning.actor_goals.random == 0.5

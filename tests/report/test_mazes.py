@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from mvl.report.mazes import Maze, asked, geodesic, maze_of
+from mvl.report.mazes import geodesic
+from mvl.tasks import find_task
+from mvl.tasks.maze import Maze
+from mvl.tasks.simulator import first_states
 
 
 def room(rows: int, columns: int, *blocks: tuple[int, int]) -> Maze:
@@ -61,13 +64,13 @@ def test_a_fast_march_agrees():
 
 
 def test_the_mazes_of_tasks():
-    maze = maze_of("pointmaze-medium-navigate-v0")
+    maze = find_task("pointmaze-medium-navigate-v0").maze()
     assert maze is not None
     assert maze.walls.shape == (8, 8)
     assert (maze.unit, maze.radius) == (4.0, 1.0)
-    starts, goals = asked("pointmaze-medium-navigate-v0", seed=3)
+    starts, goals = first_states(find_task("pointmaze-medium-navigate-v0"), seed=3)
     assert starts.shape == goals.shape == (5, 2)
-    again = asked("pointmaze-medium-navigate-v0", seed=3)
+    again = first_states(find_task("pointmaze-medium-navigate-v0"), seed=3)
     assert np.array_equal(goals, again[1])
     assert np.isfinite(at(maze, geodesic(maze, goals[0]), *starts[0]))
-    assert maze_of("scene-play-v0") is None
+    assert find_task("scene-play-v0").maze is None

@@ -60,7 +60,7 @@ def train_on_two(data_file, folder):
     batches = jax.jit(lambda: split.cut(Learner(recipe(), Shapes(2, 2, 2)).draw(on_device(walk()), 0, jax.numpy.arange(3))))()
     assert [part.data.shape for part in batches.value_goals.vectors.addressable_shards] == [(3, 8, 2)] * 2
     train(data_file, recipe(), run=folder / "held", devices=2, seeds=2, **SCHEDULE)
-    train(data_file, recipe(), run=folder / "mapped", devices=2, mapped=True, **SCHEDULE)
+    train(data_file, recipe(), run=folder / "mapped", devices=2, out_of_core=True, **SCHEDULE)
 
 
 @pytest.mark.slow

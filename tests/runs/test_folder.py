@@ -70,7 +70,7 @@ def test_a_linked_folder_is_resumed_and_its_lock_file_keeps_its_content(run, tmp
     (tmp_path / "link").symlink_to(run)
     (run / ".lock").write_text("a note")
     resume(tmp_path / "link", steps=60)
-    assert RunFolder.open(run)[1].schedule.steps == 60
+    assert RunFolder.open(run)[1].experiment.schedule.steps == 60
     assert (run / "metrics.jsonl").read_text().count('"step": 60') == 2
     assert (run / ".lock").read_text() == "a note"
 

@@ -38,7 +38,7 @@ def small_train(data_file, run, **changes):
 def test_a_run_folder_tells_everything(data_file, tmp_path):
     path = small_train(data_file, tmp_path / "run", seeds=2, first_seed=5)
     folder, description = RunFolder.open(path)
-    assert description.seeds == [5, 6]
+    assert description.experiment.seeds == (5, 6)
     assert description.fitted == small_recipe()
     raw = json.loads(folder.description_file.read_text())
     assert raw["versions"]["jax"] == jax.__version__
@@ -86,7 +86,7 @@ def test_a_run_is_never_shortened(data_file, tmp_path):
     run = small_train(data_file, tmp_path / "run", steps=20)
     with pytest.raises(UsageError, match="planned for 20 steps; --steps can only lengthen it"):
         resume(run, steps=10)
-    assert RunFolder.open(run)[1].schedule.steps == 20
+    assert RunFolder.open(run)[1].experiment.schedule.steps == 20
 
 
 def test_resume_before_the_first_checkpoint_starts_over(data_file, tmp_path):
@@ -211,7 +211,7 @@ def test_settings_from_python(data_file, tmp_path):
     assert not (tmp_path / "run").exists()
     run = train(data_file, small_recipe(), run=tmp_path / "run", regularizer=mvl.Mollified(cost="auto"), **SCHEDULE)
     _, description = RunFolder.open(run)
-    assert description.recipe.regularizer.cost == "auto"
+    assert description.experiment.recipe.regularizer.cost == "auto"
     assert description.fitted.regularizer.cost == pytest.approx(1 / walk().statistics.step)
 
 
@@ -234,11 +234,11 @@ def test_a_value_that_looks_ahead_needs_longer_episodes(tmp_path):
 def test_training_on_mapped_data_is_training(data_file, tmp_path):
     """The same batches and losses as in memory, to float tolerance; resumed from disk, exactly the same."""
     held = small_train(data_file, tmp_path / "held", seeds=2)
-    mapped = small_train(data_file, tmp_path / "mapped", seeds=2, mapped=True)
+    mapped = small_train(data_file, tmp_path / "mapped", seeds=2, out_of_core=True)
     for name in ("metrics.jsonl", "evaluations.jsonl"):
         for one, other in zip(metrics.read(held / name), metrics.read(mapped / name), strict=True):
             assert one == pytest.approx(other, rel=1e-4)
-    short = small_train(data_file, tmp_path / "short", seeds=2, steps=20, mapped=True)
+    short = small_train(data_file, tmp_path / "short", seeds=2, steps=20, out_of_core=True)
     resume(short, steps=40)
     assert files(short) == files(mapped)
 

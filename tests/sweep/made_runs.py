@@ -1,11 +1,12 @@
 """Run folders as a training leaves them, without the training; and the flags of the smallest training there is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from conftest import walk, write_npz
+from mvl.experiment import Experiment
 from mvl.runs.folder import Description, RunFolder
-from mvl.sweep.job import Variant
 from mvl.types import Shapes
 
 TASK = "pointmaze-medium-navigate-v0"
@@ -17,14 +18,15 @@ TINY = {
 WORDS = [word for name, text in TINY.items() for word in (f"--{name.replace('_', '-')}", *text.split())]
 
 
-def variant(recipe: str = "gcivl", preset: str = "cpu", task: str = TASK, **wanted: str) -> Variant:
-    return Variant.of(task, recipe, preset, {name.replace("__", "."): text for name, text in wanted.items()})
+def experiment(recipe: str = "gcivl", preset: str = "cpu", task: str = TASK, **wanted: str) -> Experiment:
+    changes = {name.replace("__", "."): text for name, text in wanted.items()}
+    return Experiment.from_preset(task, recipe, preset).with_settings(changes)
 
 
-def made_run(path: Path, of: Variant, seeds: list[int], success: float = 0.5, until: int | None = None) -> Path:
+def made_run(path: Path, of: Experiment, seeds: list[int], success: float = 0.5, until: int | None = None) -> Path:
     """A run that was evaluated whenever that was due, until its end or a step before."""
-    origin = {"path": "walk.npz", "sha256": "f" * 64, "held_out": None}
-    description = Description(of.task, True, of.recipe, of.made, of.made, of.schedule, seeds, Shapes(2, 2, 2), origin)
+    origin = {"path": "walk.npz", "sha256": "f" * 64}
+    description = Description(replace(of, seeds=tuple(seeds)), of.recipe, Shapes(2, 2, 2), origin)
     folder = RunFolder.create(path, description)
     steps = of.schedule.steps
     rows = [

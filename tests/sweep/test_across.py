@@ -1,9 +1,10 @@
 """Columns over all tasks of a table."""
 
 import pytest
-from made_runs import made_run, variant
+from made_runs import experiment, made_run
 
 from mvl.sweep.across import across
+from mvl.sweep.job import folder_of
 from mvl.sweep.plan import Plan, paper_cells
 from mvl.sweep.results import results
 
@@ -14,9 +15,9 @@ def filled(folder, columns, successes):
     """Every seed has that success on four tasks, and one on the fifth."""
     for row in ROWS:
         for recipe, values in successes.items():
-            of = variant(recipe, task=f"{row}-navigate-v0")
+            of = experiment(recipe, task=f"{row}-navigate-v0")
             for seed, success in enumerate(values):
-                made_run(of.folder(folder) / f"seeds-{seed}", of, [seed], success)
+                made_run(folder_of(of, folder) / f"seeds-{seed}", of, [seed], success)
     return results(Plan("table1", "", paper_cells("table1", ROWS, columns, "cpu", {}), [0, 1, 2], folder, None, False))
 
 
@@ -35,7 +36,7 @@ def test_columns_are_set_against_the_same_without_a_regularizer_or_else_the_firs
 def test_columns_that_miss_a_row_or_a_second_seed_are_left_out(tmp_path):
     lone = {"gcivl": (0.5, 0.6), "vib": (0.1, 0.2), "dual": (0.3,)}
     assert [line.column for line in across(filled(tmp_path, ["ORIG", "VIB", "DUAL", "TRA"], lone))] == ["ORIG", "VIB"]
-    of = variant("tra", task="pointmaze-large-navigate-v0")
+    of = experiment("tra", task="pointmaze-large-navigate-v0")
     for seed in (0, 1):
-        made_run(of.folder(tmp_path) / f"seeds-{seed}", of, [seed], 0.5)
+        made_run(folder_of(of, tmp_path) / f"seeds-{seed}", of, [seed], 0.5)
     assert across(filled(tmp_path, ["ORIG", "TRA"], {})) == []

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_runs import TASK, made_run, variant
+from made_runs import TASK, experiment, made_run
 
 from mvl.cli import main
 from mvl.learn import checkpoint
 from mvl.runs.folder import RunFolder
 from mvl.sweep import go
 from mvl.sweep.engines import verdict
+from mvl.sweep.job import folder_of
 from mvl.sweep.store import held, progress_of, spent
 
 SETTINGS = {"steps": "30", "eval_every": "10", "log_every": "10", "save_every": "10", "steps_per_dispatch": "10"}
 WORDS = [word for name, text in SETTINGS.items() for word in (f"--{name.replace('_', '-')}", text)]
-OF = variant(**SETTINGS)
+OF = experiment(**SETTINGS)
 
 
 def cut(file: Path) -> None:
@@ -61,7 +62,7 @@ DAMAGES = {
 
 def saved_run(store: Path, seed: int, success: float = 0.4) -> Path:
     """A finished run with a checkpoint of its last step."""
-    run = made_run(OF.folder(store) / f"seeds-{seed}", OF, [seed], success)
+    run = made_run(folder_of(OF, store) / f"seeds-{seed}", OF, [seed], success)
     size = (run / "evaluations.jsonl").stat().st_size
     checkpoint.save(run / "checkpoint.safetensors", {"step": np.array([30])}, {"sizes": {"evaluations.jsonl": size}})
     return run
@@ -83,7 +84,7 @@ def trained(monkeypatch) -> list[Path]:
 
     def train(jobs, report, room):
         for job in jobs:
-            made_run(job.run, job.variant, list(job.seeds), 0.8)
+            made_run(job.run, job.experiment, list(job.experiment.seeds), 0.8)
             runs.append(job.run)
         report([], dict.fromkeys(jobs, ""))
         return {}
@@ -144,7 +145,7 @@ def test_a_whole_run_is_left_alone(trained, tmp_path, capsys):
 
 
 def test_an_unfinished_run_with_a_damaged_checkpoint_is_damaged_and_so_judged(tmp_path):
-    run = made_run(OF.folder(tmp_path) / "seeds-0", OF, [0], until=10)
+    run = made_run(folder_of(OF, tmp_path) / "seeds-0", OF, [0], until=10)
     checkpoint.save(run / "checkpoint.safetensors", {"step": np.array([10])}, {})
     (job,) = held(OF, tmp_path, None).unfinished
     assert not held(OF, tmp_path, None).damaged
@@ -200,15 +201,15 @@ def test_damaged_records_are_named_and_not_taken_in(trained, tmp_path, capsys):
     for seed in (0, 1):
         saved_run(store, seed, 0.6)
     assert sweep(store, "--records", str(records)) == 0
-    broken_line(OF.folder(records) / "seeds-0" / "evaluations.jsonl")
+    broken_line(folder_of(OF, records) / "seeds-0" / "evaluations.jsonl")
     for seed in (0, 1):
-        cut(OF.folder(store) / f"seeds-{seed}" / "checkpoint.safetensors")
+        cut(folder_of(OF, store) / f"seeds-{seed}" / "checkpoint.safetensors")
     capsys.readouterr()
     assert sweep(store, "--records", str(records)) == 0
     out, err = capsys.readouterr()
-    broken = OF.folder(records) / "seeds-0" / "evaluations.jsonl"
+    broken = folder_of(OF, records) / "seeds-0" / "evaluations.jsonl"
     assert f"damaged record not taken in: {broken}, line 2: not a JSON object" in err
     assert "took in 1 finished runs" in out
-    assert trained == [OF.folder(store) / "seeds-0"]
+    assert trained == [folder_of(OF, store) / "seeds-0"]
     assert "70 [0, 100]" in out  # of 80, trained again, and 60, taken in
-    assert not (RunFolder(OF.folder(store) / "seeds-1").checkpoint_file).exists()
+    assert not (RunFolder(folder_of(OF, store) / "seeds-1").checkpoint_file).exists()

@@ -6,24 +6,24 @@ import warnings
 from pathlib import Path
 
 import pytest
-from made_runs import TINY, variant, write_walks
+from made_runs import TINY, experiment, write_walks
 
 from mvl.errors import MvlError
 from mvl.sweep.engines import local, slurm
 from mvl.sweep.engines import ray as on_ray
-from mvl.sweep.job import Job
-from mvl.sweep.store import held
+from mvl.sweep.job import Job, folder_of
+from mvl.sweep.store import held, with_seeds
 
 SMALL = {name.replace(".", "__"): text for name, text in TINY.items()}
 
 
 def jobs(store: Path, data: Path, seeds: int = 2) -> list[Job]:
-    of = variant("bc", **SMALL)
-    return [Job(of, (seed,), of.folder(store) / f"seeds-{seed}", data) for seed in range(seeds)]
+    of = experiment("bc", **SMALL)
+    return [Job(with_seeds(of, (seed,), data), folder_of(of, store) / f"seeds-{seed}") for seed in range(seeds)]
 
 
 def cells(store: Path) -> dict[int, tuple]:
-    found = held(variant("bc", **SMALL), store, None).finished
+    found = held(experiment("bc", **SMALL), store, None).finished
     return {number: (seed.overall, seed.tasks, seed.validation) for number, seed in found.items()}
 
 

@@ -5,11 +5,12 @@ import io
 import json
 
 import pytest
-from made_runs import TASK, made_run, variant
+from made_runs import TASK, experiment, made_run
 
 from mvl.cli import main
 from mvl.runs.folder import RunFolder
 from mvl.sweep import equal_time, go
+from mvl.sweep.job import folder_of
 
 
 def evaluated(run, seed, successes):
@@ -23,10 +24,10 @@ def test_the_dearer_recipe_is_judged_where_the_time_is_over(tmp_path, monkeypatc
     curves = {"gcivl": [0.0, 0.0, 0.1, 0.2, 0.2, 0.2], "gcivl-mvl": [0.1, 0.2, 0.3, 0.9, 0.9, 0.9]}
     for recipe, curve in curves.items():
         for seed in (0, 1):
-            run = variant(recipe).folder(tmp_path) / f"seeds-{seed}"
-            evaluated(made_run(run, variant(recipe), [seed]), seed, [value + 0.1 * seed for value in curve])
+            run = folder_of(experiment(recipe), tmp_path) / f"seeds-{seed}"
+            evaluated(made_run(run, experiment(recipe), [seed]), seed, [value + 0.1 * seed for value in curve])
     cost = {"gcivl": 0.002, "gcivl-mvl": 0.004}
-    monkeypatch.setattr(equal_time, "step_times", lambda variants, *_: {one: cost[one.recipe] for one in variants})
+    monkeypatch.setattr(equal_time, "step_times", lambda experiments, *_: {one: cost[one.recipe_name] for one in experiments})
     command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "gcivl-mvl", "--seeds", "2", "--store", str(tmp_path)]
     assert main([*command, "--equal-time", "--to", str(tmp_path / "to")]) == 0
     out = capsys.readouterr().out
@@ -40,9 +41,9 @@ def test_the_dearer_recipe_is_judged_where_the_time_is_over(tmp_path, monkeypatc
 
 def test_what_was_not_evaluated_by_then_is_not_guessed(tmp_path, monkeypatch, capsys):
     for recipe, successes in {"gcivl": [0.1] * 6, "gcivl-mvl": [0.9] * 6}.items():
-        evaluated(made_run(variant(recipe).folder(tmp_path) / "seeds-0", variant(recipe), [0]), 0, successes)
+        evaluated(made_run(folder_of(experiment(recipe), tmp_path) / "seeds-0", experiment(recipe), [0]), 0, successes)
     cost = {"gcivl": 0.001, "gcivl-mvl": 0.1}
-    monkeypatch.setattr(equal_time, "step_times", lambda variants, *_: {one: cost[one.recipe] for one in variants})
+    monkeypatch.setattr(equal_time, "step_times", lambda experiments, *_: {one: cost[one.recipe_name] for one in experiments})
     command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "gcivl-mvl", "--seeds", "1", "--store", str(tmp_path)]
     assert main([*command, "--equal-time"]) == 0
     assert "not evaluated by then" in capsys.readouterr().out

@@ -2,8 +2,8 @@
 
 from made_runs import TASK
 
+from mvl.experiment import Experiment
 from mvl.sweep import estimate
-from mvl.sweep.job import Variant
 
 
 class StandIn:
@@ -25,8 +25,8 @@ class StandIn:
 
 
 def times(store, *settings):
-    variants = [Variant.of(TASK, "gcivl-mvl", "cpu", wanted) for wanted in settings]
-    return list(estimate.step_times(variants, None, store, lambda *_: None).values())
+    experiments = [Experiment.from_preset(TASK, "gcivl-mvl").with_settings(wanted) for wanted in settings]
+    return list(estimate.step_times(experiments, None, store, lambda *_: None).values())
 
 
 def test_variants_that_differ_in_a_factor_are_timed_once(tmp_path, monkeypatch):

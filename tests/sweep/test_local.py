@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
-from made_runs import STEPS, TASK, TINY, WORDS, variant, write_walks
+from made_runs import STEPS, TASK, TINY, WORDS, experiment, write_walks
 
 from mvl.cli import main
 from mvl.sweep import go
 from mvl.sweep.child import Order, begin
 from mvl.sweep.engines import local
-from mvl.sweep.job import Job
-from mvl.sweep.store import is_done
+from mvl.sweep.job import Job, folder_of
+from mvl.sweep.store import is_done, with_seeds
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -48,7 +48,7 @@ def test_killed_in_the_middle_it_goes_on_and_redoes_nothing(tmp_path):
     command = [sys.executable, "-m", "mvl", "reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "bc", "ORIG"]
     command += ["--seeds", "1", "--at-once", "1", "--store", str(store), "--data", str(data), "--", *WORDS]
     settings = {name.replace(".", "__"): text for name, text in TINY.items()}
-    done, cut = (variant(recipe, **settings).folder(store) / "seeds-0" for recipe in ("bc", "gcivl"))
+    done, cut = (folder_of(experiment(recipe, **settings), store) / "seeds-0" for recipe in ("bc", "gcivl"))
 
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
@@ -72,8 +72,8 @@ def test_killed_in_the_middle_it_goes_on_and_redoes_nothing(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
-    data, of = write_walks(tmp_path / "data"), variant("bc")
-    jobs = [Job(of, (seed,), of.folder(tmp_path) / f"seeds-{seed}", data) for seed in range(2)]
+    data, of = write_walks(tmp_path / "data"), experiment("bc")
+    jobs = [Job(with_seeds(of, (seed,), data), folder_of(of, tmp_path) / f"seeds-{seed}") for seed in range(2)]
     for job in jobs:
         job.run.mkdir(parents=True)
         (job.run / "notes.txt").write_text("mine")  # a folder that is no run, and not empty
@@ -87,8 +87,8 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
 @pytest.mark.parametrize("name", ["log", "clock"])
 def test_files_beside_a_run_are_not_written_through_links(tmp_path, name):
     """That run fails; nothing is started for it."""
-    of, outside = variant("bc"), tmp_path / "outside"
-    job = Job(of, (0,), of.folder(tmp_path) / "seeds-0", tmp_path)
+    of, outside = experiment("bc"), tmp_path / "outside"
+    job = Job(with_seeds(of, (0,), tmp_path), folder_of(of, tmp_path) / "seeds-0")
     outside.write_text("mine")
     job.run.parent.mkdir(parents=True)
     getattr(job, name).symlink_to(outside)

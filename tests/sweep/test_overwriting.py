@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_runs import TASK, made_run, variant
+from made_runs import TASK, experiment, made_run
 from matplotlib.image import imread
 
 from mvl.cli import main
 from mvl.learn import checkpoint
 from mvl.report.geometry import Geometry
 from mvl.sweep import equal_time, go, surfaces
+from mvl.sweep.job import folder_of
 
 
 class StandIn:
@@ -33,8 +34,12 @@ class StandIn:
 def finished(tmp_path) -> Path:
     """A store with one finished seed of gcivl and of both weights that are tuned."""
     store = tmp_path / "store"
-    for of in (variant(), variant("gcivl-mvl", regularizer__weight="1.0"), variant("gcivl-mvl", regularizer__weight="3.0")):
-        made_run(of.folder(store) / "seeds-0", of, [0])
+    for of in (
+        experiment(),
+        experiment("gcivl-mvl", regularizer__weight="1.0"),
+        experiment("gcivl-mvl", regularizer__weight="3.0"),
+    ):
+        made_run(folder_of(of, store) / "seeds-0", of, [0])
     return store
 
 
@@ -42,7 +47,7 @@ def finished(tmp_path) -> Path:
 def measured(monkeypatch):
     """Surfaces and times of steps without measuring."""
     monkeypatch.setattr(surfaces, "geometry", lambda run, bound: Geometry(1, 1, 1, 1, 0, 0))
-    monkeypatch.setattr(equal_time, "step_times", lambda variants, *_: dict.fromkeys(variants, 0.01))
+    monkeypatch.setattr(equal_time, "step_times", lambda experiments, *_: dict.fromkeys(experiments, 0.01))
 
 
 COMMANDS = {
@@ -104,11 +109,11 @@ def test_a_dry_run_writes_nothing_and_tells_what_would_be_written(tmp_path, fini
     """With everything that could be asked for; then the same command for real."""
     monkeypatch.setattr(go, "Probe", StandIn)
     to, records, store = tmp_path / "to", tmp_path / "records", tmp_path / "new"
-    made_run(variant().folder(records) / "seeds-0", variant(), [0], 0.25)
-    run = variant().folder(finished) / "seeds-0"
+    made_run(folder_of(experiment(), records) / "seeds-0", experiment(), [0], 0.25)
+    run = folder_of(experiment(), finished) / "seeds-0"
     sizes = {"evaluations.jsonl": run.joinpath("evaluations.jsonl").stat().st_size}
     checkpoint.save(
-        run / "checkpoint.safetensors", {"step": np.array([variant().schedule.steps])}, {"sizes": sizes}
+        run / "checkpoint.safetensors", {"step": np.array([experiment().schedule.steps])}, {"sizes": sizes}
     )  # of which a surface could be measured
     extra = ["--to", str(to), "--records", str(records), "--report", str(to / "page.html"), "--surfaces", "--equal-time"]
     before = contents(tmp_path)
@@ -136,7 +141,7 @@ def test_a_record_of_another_run_is_kept(tmp_path, finished, capsys):
     before = contents(records)
     assert main(words) == 0  # the same runs again
     assert contents(records) == before
-    run = variant().folder(finished) / "seeds-0"
+    run = folder_of(experiment(), finished) / "seeds-0"
     run.joinpath("evaluations.jsonl").write_text(run.joinpath("evaluations.jsonl").read_text().replace("0.5", "0.75"))
     capsys.readouterr()
     assert main(words) == 1

@@ -2,32 +2,33 @@
 
 import json
 
-from made_runs import TASK, made_run, variant
+from made_runs import TASK, experiment, made_run
 
 from mvl.cli import main
 from mvl.sweep import go
+from mvl.sweep.job import folder_of
 from mvl.sweep.store import held, spent
 
 
 def test_what_is_kept_is_not_done_again(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(go, "carry_out", lambda plan, options: print(go.described(plan, plan.jobs(), {}, None, [])) or {})
-    of = variant()
+    of = experiment()
     first, second, records = tmp_path / "first", tmp_path / "second", tmp_path / "records"
-    run = made_run(of.folder(first) / "seeds-0", of, [0], 0.4)
+    run = made_run(folder_of(of, first) / "seeds-0", of, [0], 0.4)
     events = [{"event": "began", "time": 0.0}, {"event": "ended", "time": 90.0}]
     run.with_name("seeds-0.clock.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     described = json.loads((run / "run.json").read_text())
     described["data"]["path"] = "/somewhere/else/walk.npz"
     (run / "run.json").write_text(json.dumps(described))
     (run / "value.png").write_bytes(b"a picture")
-    made_run(of.folder(first) / "seeds-1", of, [1], 0.6, until=20)
+    made_run(folder_of(of, first) / "seeds-1", of, [1], 0.6, until=20)
 
     ask = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "2", "--records", str(records)]
     assert main([*ask, "--store", str(first)]) == 0
     assert "keeping 1 finished runs" in capsys.readouterr().out
-    kept = sorted(path.relative_to(of.folder(records)).as_posix() for path in records.rglob("*") if path.is_file())
+    kept = sorted(path.relative_to(folder_of(of, records)).as_posix() for path in records.rglob("*") if path.is_file())
     assert kept == ["seeds-0.clock.jsonl", "seeds-0/evaluations.jsonl", "seeds-0/run.json"]
-    assert "somewhere" not in (of.folder(records) / "seeds-0" / "run.json").read_text()
+    assert "somewhere" not in (folder_of(of, records) / "seeds-0" / "run.json").read_text()
 
     assert main([*ask, "--store", str(second)]) == 0
     out = capsys.readouterr().out

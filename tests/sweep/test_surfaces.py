@@ -5,20 +5,21 @@ import io
 import os
 
 import pytest
-from made_runs import TASK, made_run, variant
+from made_runs import TASK, experiment, made_run
 
 from mvl.cli import main
 from mvl.errors import MvlError
 from mvl.report.geometry import Geometry
 from mvl.sweep import surfaces
+from mvl.sweep.job import folder_of
 
 
 def test_surfaces_stand_beside_success(tmp_path, monkeypatch, capsys):
     """Of a value, and of imitation, which has no surface."""
     for recipe in ("gcivl", "bc"):
-        of = variant(recipe)
+        of = experiment(recipe)
         for seed in (0, 1):
-            made_run(of.folder(tmp_path) / f"seeds-{seed}", of, [seed], 0.5)
+            made_run(folder_of(of, tmp_path) / f"seeds-{seed}", of, [seed], 0.5)
     ask = lambda run: Geometry(0.5 + 0.2 * int(run.name[-1]), 1, 1, 1, 0, 0) if run.parent.name == "gcivl" else None
     monkeypatch.setattr(surfaces, "surface_of", ask)
     command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "bc", "--seeds", "2", "--store", str(tmp_path)]

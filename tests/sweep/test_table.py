@@ -5,11 +5,12 @@ import io
 import json
 
 import pytest
-from made_runs import TASK, made_run, variant
+from made_runs import TASK, experiment, made_run
 from matplotlib.figure import Figure
 
 from mvl.cli import main
 from mvl.sweep import go, picture
+from mvl.sweep.job import folder_of
 from mvl.sweep.plan import Plan, paper_cells, sweep_cells
 from mvl.sweep.results import results
 from mvl.sweep.table import as_csv, latex, markdown, text, write
@@ -20,9 +21,9 @@ from mvl.sweep.tune import described, ranking, write_choice
 def filled(tmp_path):
     """ORIG as in the paper, VIB far below, DUAL with one seed, VIP not run."""
     for recipe, successes in {"gcivl": (0.76, 0.80, 0.77), "vib": (0.10, 0.12), "dual": (0.7,)}.items():
-        of = variant(recipe)
+        of = experiment(recipe)
         for seed, success in enumerate(successes):
-            made_run(of.folder(tmp_path) / f"seeds-{seed}", of, [seed], success)
+            made_run(folder_of(of, tmp_path) / f"seeds-{seed}", of, [seed], success)
     cells = paper_cells("table1", ["pointmaze-medium"], ["ORIG", "VIB", "VIP", "DUAL"], "cpu", {})
     return Plan("table1", "Title", cells, [0, 1, 2], tmp_path, None, False)
 
@@ -52,8 +53,8 @@ def test_all_forms_tell_the_same(filled, tmp_path):
 
 def test_tasks_have_lines_of_their_own(tmp_path):
     task = "pointmaze-large-navigate-oraclerep-v0"
-    of = variant("gcivl-mvl", task=task)
-    made_run(of.folder(tmp_path) / "seeds-0", of, [0], 0.25)
+    of = experiment("gcivl-mvl", task=task)
+    made_run(folder_of(of, tmp_path) / "seeds-0", of, [0], 0.25)
     plan = Plan("table10", "", paper_cells("table10", [task], ["MVL"], "cpu", {}), [0], tmp_path, None, False)
     found = results(plan)
     assert [result.values for result in found] == [[25], [25], [25], [25], [100], [25]]
@@ -67,9 +68,9 @@ def test_what_is_not_built_is_said(tmp_path):
 
 def test_the_best_setting_is_written_down(tmp_path):
     for weight, successes in {"1.0": (0.2, 0.3), "3.0": (0.9, 0.8)}.items():
-        of = variant("gcivl-mvl", regularizer__weight=weight)
+        of = experiment("gcivl-mvl", regularizer__weight=weight)
         for seed, success in enumerate(successes):
-            made_run(of.folder(tmp_path) / f"seeds-{seed}", of, [seed], success)
+            made_run(folder_of(of, tmp_path) / f"seeds-{seed}", of, [seed], success)
     cells = sweep_cells([TASK], ["gcivl-mvl"], "cpu", {"regularizer.weight": ["1", "3", "30"]}, {})
     plan = Plan("tune", "", cells, [0, 1], tmp_path, None, False)
     ranked = ranking(results(plan), "success")

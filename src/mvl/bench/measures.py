@@ -76,16 +76,18 @@ def evaluation(episodes: int = 50) -> Found:
     import jax
     import numpy as np
 
-    from mvl.evaluation.environments import Environments, Slot
+    from mvl.evaluation.environments import Environments
     from mvl.evaluation.rollout import play, starts
     from mvl.learn.learner import Learner
     from mvl.learn.loop import initial_state
     from mvl.learn.spread import cores
     from mvl.recipes.presets import named_recipe
     from mvl.runs.evaluation import as_act, batched_act
+    from mvl.tasks import find_task
+    from mvl.tasks.ogbench import OgbenchSimulator
     from mvl.types import Shapes
 
-    task = "pointmaze-medium-navigate-v0"
+    task = find_task("pointmaze-medium-navigate-v0")
     recipe, _ = named_recipe("gcivl", "cpu")
     learner = Learner(recipe, Shapes(2, 2, 2))
     state = initial_state(learner, [0])
@@ -97,7 +99,7 @@ def evaluation(episodes: int = 50) -> Found:
         together = time.perf_counter() - began
     steps = int(played.lengths.sum())
 
-    single, slot = jax.jit(learner.act), Slot(task)
+    single, slot = jax.jit(learner.act), OgbenchSimulator(task)
     params, key = jax.tree.map(lambda leaf: leaf[0], state.params), jax.random.key(0)
     observation, goal = slot.reset(starts(5, 1, (1,))[1])
     np.asarray(single(params, observation, goal, key, 0.0))

@@ -5,8 +5,8 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mvl.data.files import atomic
 from mvl.errors import DataError
+from mvl.files import atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,7 +26,7 @@ def run(argv: list[str]) -> None:
     _check_targets(options)
     figures = _measured(options.only)
     if options.to:
-        from mvl.data.files import atomic
+        from mvl.files import atomic
 
         with atomic(options.to) as partial:
             partial.write_text(json.dumps(figures, indent=1) + "\n")
@@ -47,7 +47,7 @@ def _show(options: Namespace, parser: Parser) -> None:
 
 def _check_targets(options: Namespace) -> None:
     """Refuse files that exist before anything is measured."""
-    from mvl.data.files import new_files
+    from mvl.files import new_files
 
     if options.picture:
         from mvl.report.drawing import new_picture

@@ -35,15 +35,14 @@ def list_(argv: list[str]) -> None:
     parser.add_argument("--data", type=Path, help="folder of the datasets")
     options = parser.parse_all(argv)
 
-    from mvl.data.generate.run import MAKERS
-    from mvl.data.names import task_names
     from mvl.data.sources.npz import folders
+    from mvl.tasks import task_names
 
     print(f"{'task':<40}{'from':<22}{'at hand':<10}")
     for name, task in task_names().items():
-        if task.oracle:  # reads the same files
+        if name != task.dataset:  # reads the files of another task
             continue
-        origin = "generate or download" if task.family in MAKERS else "download (Minari)" if task.subtasks else "download"
+        origin = " or ".join(filter(None, ("generate" if task.generator else "", task.origin)))
         found = [place for place in folders(options.data) if (place / f"{name}.npz").exists()]
         files = [found[0] / f"{name}{part}.npz" for part in ("", "-val")] if found else []
         held = f"cached {sum(file.stat().st_size for file in files if file.exists()) / 1e6:>9.1f} MB" if found else ""
@@ -54,27 +53,18 @@ def pull(argv: list[str]) -> None:
     parser = Parser(prog="mvl data pull", description="Fetch a task's published files; goes on where an earlier try stopped.")
     parser.add_argument("task", metavar="TASK", help="for example antmaze-medium-navigate-v0")
     parser.add_argument(
-        "--data", type=Path, help="folder to write to (default: the ogbench package's own; kitchens: as generate)"
+        "--data", type=Path, help="folder to write to (default: the family's own, for OGBench that of its package)"
     )
     parser.add_argument("--source", action="append", metavar="URL", help="look here first; may be given several times")
     options = parser.parse_all(argv)
 
-    from mvl.data.download import pull as fetch
-    from mvl.data.download import sources
-    from mvl.data.kitchen import pull as fetch_by_minari
-    from mvl.data.names import TaskName
-    from mvl.data.sources.npz import default_folder, folders
     from mvl.runs.display import counting
+    from mvl.tasks import find_task
+    from mvl.tasks.datasets import fetch
 
-    task = TaskName.parse(options.task)
-    if task.subtasks:
-        if options.source:
-            raise UsageError(f"{task} comes through Minari; leave --source out, and name another remote in $MINARI_REMOTE.")
-        paths = fetch_by_minari(task, options.data or default_folder())
-    else:
-        with ExitStack() as bars:
-            report = lambda name: bars.enter_context(counting(f"fetching {name}"))
-            paths = fetch(task, options.data or folders()[0], sources(options.source), report)
+    with ExitStack() as bars:
+        report = lambda name: bars.enter_context(counting(f"fetching {name}"))
+        paths = fetch(find_task(options.task), options.data, options.source, report)
     print("\n".join(f"{path} ({path.stat().st_size / 1e6:.1f} MB)" for path in paths))
 
 
@@ -88,12 +78,12 @@ def generate(argv: list[str]) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)
 
-    from mvl.data.generate.run import generate as make
-    from mvl.data.names import TaskName
     from mvl.data.sources.npz import default_folder
     from mvl.runs.display import counting
+    from mvl.tasks import find_task
+    from mvl.tasks.datasets import generate as make
 
-    task = TaskName.parse(options.task)
+    task = find_task(options.task)
     given = {name: getattr(options, name) for name in ("seed", "workers", "episodes", "overwrite")}
     try:
         with counting(f"generating {task}") as report:
@@ -104,29 +94,24 @@ def generate(argv: list[str]) -> None:
 
 
 def expert(argv: list[str]) -> None:
-    parser = Parser(prog="mvl data expert", description="Train a walker online, as the one that ships with mvl was.")
+    parser = Parser(prog="mvl data expert", description="Train a policy online that generates data, as the shipped one was.")
     parser.add_argument("body", metavar="BODY", help="ant")
     parser.add_argument("--to", type=Path, required=True, metavar="FILE.safetensors", help="file to write")
-    parser.add_argument("--steps", type=int, default=200_000, help="steps to walk, each with one update")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same walker")
+    parser.add_argument("--steps", type=int, default=200_000, help="steps to train, each with one update")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same policy")
     parser.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
     options = parser.parse_all(argv)
-    if options.body != "ant":
-        raise unknown("body", options.body, ["ant"])
 
-    from mvl.data.files import new_file
-
-    new_file(options.to, options.overwrite)
-
-    from mvl.data.generate import walker
-    from mvl.experts.ant import gait, train_ant
+    from mvl.files import new_file
     from mvl.runs.display import counting
+    from mvl.tasks import experts
 
-    with counting("teaching an ant to walk") as report:
-        made = train_ant(options.steps, options.seed, report)
-    walker.save(options.to, made, {"command": f"mvl data expert ant --steps {options.steps} --seed {options.seed}"})
-    found = gait(made)
-    print(f"wrote {options.to}: {found.speed:.3f} m a step where it is told, {found.falls:.1f} falls in 1000 steps")
+    if options.body not in experts():
+        raise unknown("body", options.body, experts())
+    new_file(options.to, options.overwrite)
+    with counting(f"training {options.body}") as report:
+        about = experts()[options.body](options.to, options.steps, options.seed, report)
+    print(f"wrote {options.to}: {about}")
 
 
 def import_(argv: list[str]) -> None:
@@ -185,15 +170,15 @@ def check(argv: list[str]) -> None:
     from mvl.data.card import card
     from mvl.data.image_card import image_card
     from mvl.data.mapping import fits
-    from mvl.data.names import TaskName
     from mvl.data.sources import images, npz
     from mvl.runs.devices import room
+    from mvl.tasks import find_task
 
     given = Path(options.path)
     is_file = given.suffix == ".npz" or given.exists()
-    path = given if is_file else npz.find(TaskName.parse(options.path), options.data)
+    path = given if is_file else find_task(options.path).find_data(options.data)
     if images.is_images(path):
         print(image_card(images.load(path)))
         return
     free = room()
-    print(card(npz.load(path, mapped=not fits(npz.bytes_of(path), free)), free))
+    print(card(npz.load(path, out_of_core=not fits(npz.bytes_of(path), free)), free))

@@ -18,18 +18,16 @@ def run(argv: list[str]) -> None:
     options = parser.parse_all(argv)
 
     from mvl.cli.data import generate
-    from mvl.data.names import TaskName
     from mvl.errors import UsageError
     from mvl.report.finish import finish
     from mvl.runs.folder import RunFolder
     from mvl.runs.training import resume, train
 
-    task = TaskName.parse(TASK)
-    if not all((options.data / f"{task}{part}.npz").exists() for part in ("", "-val")):
+    if not all((options.data / f"{TASK}{part}.npz").exists() for part in ("", "-val")):
         generate([TASK, "--data", str(options.data)])  # goes on after an interruption, and replaces no file of others
     if options.run.exists():  # an earlier demo: go on where it was stopped, or show again what it gave
         earlier = RunFolder.open(options.run)[1]
-        if (earlier.task, earlier.recipe_name) != (TASK, RECIPE):
+        if (str(earlier.task), earlier.experiment.recipe_name) != (TASK, RECIPE):
             raise UsageError(f"{options.run} holds something other than a demo; choose another folder with --run.")
         print(finish(resume(options.run, steps=options.steps)))
         return

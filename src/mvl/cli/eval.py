@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, add_own_code, import_own_code
 
 
 def run(argv: list[str]) -> None:
@@ -13,7 +13,10 @@ def run(argv: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the episodes")
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to play in (default: the run's own)")
+    add_own_code(parser)
     options = parser.parse_all(argv)
+    import_own_code(options)
 
     import json
 
@@ -27,6 +30,7 @@ def run(argv: list[str]) -> None:
         temperature=options.temperature,
         seed=options.seed,
         workers=options.workers,
+        env=options.env,
     )
-    found = rows(played, description.seeds, int(state.step[0]))
-    print(json.dumps(found) if options.json else success_table({row["seed"]: row for row in found}, description.subtasks))
+    found = rows(played, description.experiment.seeds, int(state.step[0]))
+    print(json.dumps(found) if options.json else success_table({row["seed"]: row for row in found}, description.task.subtasks))

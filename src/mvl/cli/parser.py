@@ -2,9 +2,12 @@
 
 import argparse
 import re
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from mvl.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from mvl.tasks import Task
 
 
 def file_name(text: str) -> str:
@@ -40,3 +43,39 @@ class Parser(argparse.ArgumentParser):
         if extra:
             raise UsageError(f"unexpected argument '{extra[0]}'; see: {self.prog} --help")
         return known
+
+
+def add_own_code(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """The option that names modules with parts, tasks or environments of the user's own."""
+    parser.add_argument("--parts", action="append", default=[], metavar="MODULE", help=PARTS_HELP)
+
+
+PARTS_HELP = "import this module or .py file, which defines parts or an environment of your own; may be given several times"
+
+
+def import_own_code(options: argparse.Namespace) -> None:
+    """Import what `--parts` and `--env` name."""
+    from mvl.registry import import_module
+
+    env = getattr(options, "env", None)
+    if env and ":" not in env:
+        raise UsageError(f"--env takes module:function, for example my_package:make_env, not '{env}'.")
+    for name in [*options.parts, *([env.partition(":")[0]] if env else [])]:
+        import_module(name)
+
+
+def own_task(name: str, env: str | None) -> "Task":
+    """The task of that name, or a data file as a task, evaluated in an environment of the user's own if one is named."""
+    from dataclasses import replace
+
+    from mvl.experiment import as_task
+    from mvl.registry import imported
+    from mvl.tasks import Task
+
+    task = as_task(name)
+    if env is None:
+        return task
+    if task.name:
+        raise UsageError(f"--env is for data files; {task} has an environment.")
+    found = imported(env)
+    return replace(found, data=task.data) if isinstance(found, Task) else replace(task, env=found)

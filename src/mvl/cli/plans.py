@@ -8,13 +8,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, add_own_code, own_task
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
     from mvl.sweep.engines import Engine
     from mvl.sweep.plan import Cell, Plan
     from mvl.sweep.results import Result
+    from mvl.tasks import Task
 
 STORE = Path("runs/store")
 
@@ -23,6 +24,10 @@ def add_options(parser: Parser, seeds: int) -> None:
     what = parser.add_argument_group("size")
     what.add_argument("--preset", default="cpu", help="cpu (minutes a run on a laptop) or paper (the paper's sizes)")
     what.add_argument("--seeds", type=int, default=seeds, help="seeds of every cell")
+    own = parser.add_argument_group("your own")
+    own.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate policies of data files in")
+    own.add_argument("--held-out", type=float, help="hold out this share of the episodes instead of a -val file")
+    add_own_code(own)
     where = parser.add_argument_group("where")
     where.add_argument("--store", type=Path, default=STORE, help="folder of the runs; what is finished there is not done again")
     where.add_argument(
@@ -57,13 +62,28 @@ def split(argv: list[str]) -> tuple[list[str], list[str]]:
     return argv[:cut], argv[cut + 1 :]
 
 
+def playable(name: str, env: str | None) -> "Task":
+    """A task to compare recipes on: one by name, or a data file with an environment."""
+    task = own_task(str(Path(name).resolve()) if name.endswith(".npz") else name, None if "." not in name else env)
+    if not task.simulated:
+        raise UsageError(f"{name} has no environment to compare policies in; name one with --env module:function.")
+    return task
+
+
 def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":
     from mvl.sweep.plan import Plan
 
     if options.seeds < 1:
         raise UsageError("--seeds must be at least 1.")
     data = options.data.resolve() if options.data else None
+    cells = [_held_out(cell, options.held_out) for cell in cells]
     return Plan(name, title, cells, list(range(options.seeds)), options.store.resolve(), data, bool(options.gpus_per_run))
+
+
+def _held_out(cell: "Cell", share: float | None) -> "Cell":
+    if cell.experiment is None or share is None:
+        return cell
+    return replace(cell, experiment=replace(cell.experiment, data=replace(cell.experiment.data, held_out=share)))
 
 
 def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "list[Result]":
@@ -105,7 +125,7 @@ def _targets(plan: "Plan", options: Namespace) -> list[Path]:
 
 def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
     """Refuse to replace files; then take finished runs into the store."""
-    from mvl.data.files import new_files, writable_folder
+    from mvl.files import new_files, writable_folder
     from mvl.sweep import damage, records
     from mvl.sweep.display import warn
 
@@ -113,10 +133,10 @@ def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
     writable_folder(plan.store)
     if options.records:
         writable_folder(options.records)
-        damage.set_aside(plan.variants, plan.store, warn)  # before records are taken in: one may replace a damaged run
+        damage.set_aside(plan.experiments, plan.store, warn)  # before records are taken in: one may replace a damaged run
         if not options.overwrite:
-            records.check_equal(options.records, plan.store, plan.variants)
-        if taken := records.take_in(options.records, plan.store, plan.variants):
+            records.check_equal(options.records, plan.store, plan.experiments)
+        if taken := records.take_in(options.records, plan.store, plan.experiments):
             print(f"took in {taken} finished runs from {options.records}")
 
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, add_own_code, import_own_code
 from mvl.errors import UsageError, unknown
 
 KINDS = {
@@ -26,6 +26,7 @@ def run(argv: list[str]) -> None:
     if kind not in KINDS:
         raise unknown("picture", kind, KINDS)
     options = _parser(kind).parse_all(argv[1:])
+    import_own_code(options)
     to = options.to or options.runs[0] / f"{kind}.png"
 
     from mvl.report.drawing import new_picture
@@ -45,6 +46,7 @@ def _parser(kind: str) -> Parser:
     parser.add_argument("runs", type=Path, nargs=1 if kind == "field" else "+", metavar="RUN", help="run folder")
     parser.add_argument("-o", dest="to", type=Path, metavar="FILE", help=f"picture, .png or .svg (default: RUN/{kind}.png)")
     parser.add_argument("--overwrite", action="store_true", help="replace a picture that exists")
+    add_own_code(parser)
     if kind == "field":
         parser.add_argument("--task", type=int, help="one of the maze's five tasks (default: all)")
         parser.add_argument("--episodes", type=int, default=4, help="played episodes per task")
@@ -70,12 +72,11 @@ def _positive(text: str) -> int:
 def _field(options: argparse.Namespace, to: Path) -> None:
     from mvl.report.episodes import value_along_episodes
     from mvl.report.fields import picture
-    from mvl.report.mazes import maze_of
     from mvl.runs.folder import RunFolder
 
     (path,) = options.runs
     description = RunFolder.open(path)[1]
-    if description.simulated and maze_of(description.task) is not None:
+    if description.task.maze:
         picture(path, to, options.episodes, options.task)
     elif options.task is not None:
         raise UsageError(f"{description.task} has no maze whose tasks could be drawn one by one; leave --task out.")

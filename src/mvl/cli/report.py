@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, add_own_code, import_own_code
 
 
 def run(argv: list[str]) -> None:
@@ -11,9 +11,11 @@ def run(argv: list[str]) -> None:
     parser.add_argument("-o", "--to", type=Path, default=Path("report.html"), metavar="FILE.html", help="what to write")
     parser.add_argument("--no-videos", action="store_true", help="leave out the rollouts, which take longest")
     parser.add_argument("--overwrite", action="store_true", help="replace an earlier report")
+    add_own_code(parser)
     options = parser.parse_all(argv)
+    import_own_code(options)
 
-    from mvl.data.files import new_file
+    from mvl.files import new_file
 
     new_file(options.to, options.overwrite)
 

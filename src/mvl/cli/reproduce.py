@@ -1,6 +1,6 @@
 """`mvl reproduce`: a table of the paper, from the name of the table."""
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, import_own_code
 from mvl.cli.plans import add_options, carry_out, make_plan, split
 
 
@@ -23,14 +23,15 @@ def run(argv: list[str]) -> None:
 
     from mvl.errors import UsageError
     from mvl.recipes import paper
-    from mvl.sweep.job import parse_changes
-    from mvl.sweep.plan import paper_cells, parse_grid
+    from mvl.sweep.plan import Wanted, paper_cells, parse_grid
+
+    import_own_code(options)
 
     grid = parse_grid(options.set)
     for name, values in grid.items():
         if len(values) > 1:
             raise UsageError(f"--set {name} takes one value here; for several use mvl sweep.")
-    wanted = {**{name: values[0] for name, values in grid.items()}, **parse_changes(rest)}
+    wanted = Wanted({name: values[0] for name, values in grid.items()}, rest)
     about = paper.named(options.table)
     cells = paper_cells(options.table, options.rows, options.columns, options.preset, wanted)
     carry_out(make_plan(options.table, about.title, cells, options), options)

@@ -1,7 +1,7 @@
 """`mvl sweep`: tasks by recipes by seeds by any settings."""
 
-from mvl.cli.parser import Parser, file_name
-from mvl.cli.plans import add_options, carry_out, make_plan, split
+from mvl.cli.parser import Parser, file_name, import_own_code
+from mvl.cli.plans import add_options, carry_out, make_plan, playable, split
 
 
 def run(argv: list[str]) -> None:
@@ -20,8 +20,9 @@ def run(argv: list[str]) -> None:
     add_options(parser, seeds=1)
     options = parser.parse_all(argv)
 
-    from mvl.sweep.job import parse_changes
-    from mvl.sweep.plan import parse_grid, sweep_cells
+    from mvl.sweep.plan import Wanted, parse_grid, sweep_cells
 
-    cells = sweep_cells(options.tasks, options.recipes, options.preset, parse_grid(options.set), parse_changes(rest))
+    import_own_code(options)
+    tasks = [playable(name, options.env) for name in options.tasks]
+    cells = sweep_cells(tasks, options.recipes, options.preset, parse_grid(options.set), Wanted(flags=rest))
     carry_out(make_plan(options.name, "success by task and recipe", cells, options), options)

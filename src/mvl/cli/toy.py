@@ -20,7 +20,7 @@ def run(argv: list[str]) -> None:
     if options.steps < 10 or options.steps % 10:
         parser.error("--steps must be a positive multiple of 10")
 
-    from mvl.data.files import new_files
+    from mvl.files import new_files
     from mvl.report.drawing import new_picture
     from mvl.runs.display import counting
     from mvl.toy.figure import all_fields, draw, table
@@ -41,7 +41,7 @@ def run(argv: list[str]) -> None:
 def _write(figures: dict[str, dict[str, float]], to: Path) -> None:
     import json
 
-    from mvl.data.files import atomic
+    from mvl.files import atomic
 
     with atomic(to) as partial:
         partial.write_text(json.dumps(figures, indent=1) + "\n")

@@ -4,10 +4,13 @@ import contextlib
 import io
 from argparse import BooleanOptionalAction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, add_own_code, import_own_code, own_task
 from mvl.errors import UsageError
+
+if TYPE_CHECKING:
+    from mvl.experiment import Experiment
 
 AXES = ("representation", "regularizer", "value", "policy")
 
@@ -18,7 +21,9 @@ def parser() -> Parser:
     choice.add_argument("--recipe", default="gcivl-mvl", help="see `mvl recipes`")
     choice.add_argument("--preset", default="cpu", help="cpu (minutes on a laptop) or paper (the paper's sizes)")
     for axis in AXES:
-        choice.add_argument(f"--{axis}", metavar="NAME", help=f"another {axis} than the recipe's")
+        choice.add_argument(f"--{axis}", metavar="NAME", help=f"another {axis} than the recipe's; your own as module:Class")
+    choice.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate a data file's policy in")
+    add_own_code(choice)
     run = made.add_argument_group("the run")
     run.add_argument("--run", type=Path, help="folder to make (default: runs/TASK-RECIPE)")
     run.add_argument("--seeds", type=int, default=1, help="how many seeds to train together")
@@ -26,7 +31,9 @@ def parser() -> Parser:
     run.add_argument("--data", type=Path, help="folder of the datasets")
     run.add_argument("--held-out", type=float, help="hold out this share of the episodes instead of a -val file")
     run.add_argument(
+        "--out-of-core",
         "--mapped",
+        dest="out_of_core",
         action=BooleanOptionalAction,
         help="read data from disk while training (default: if it does not fit in memory)",
     )
@@ -43,6 +50,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> None:
     task = argv[0] if argv and not argv[0].startswith("-") else None
     options, settings = parser().parse_known_args(argv[1:] if task else argv)
+    import_own_code(options)
     if options.resume is not None:
         _resume(options, task, settings)
         return
@@ -51,27 +59,14 @@ def run(argv: list[str]) -> None:
         return
     if task is None:
         raise UsageError("which task? mvl train TASK, for example: mvl train pointmaze-medium-navigate-v0")
-    changes = _settings(options, task, settings)
+    experiment = _experiment(options, task, settings)
 
     from mvl.report.finish import finish
     from mvl.runs.hosts import joined
-    from mvl.runs.training import train
+    from mvl.runs.training import train_experiment
 
     with joined(options.coordinator, options.processes, options.process_id) as first:
-        path = train(
-            task,
-            options.recipe,
-            preset=options.preset,
-            run=options.run,
-            seeds=options.seeds,
-            first_seed=options.first_seed,
-            data=options.data,
-            held_out=options.held_out,
-            mapped=options.mapped,
-            workers=options.workers,
-            devices=options.devices,
-            **changes,
-        )
+        path = train_experiment(experiment, options.run, options.workers, options.devices)
     if first:
         print(finish(path))
 
@@ -93,25 +88,28 @@ def _resume(options: Any, task: str | None, settings: list[str]) -> None:
         print(finish(path))
 
 
-def _settings(options: Any, task: str | None, argv: list[str]) -> dict[str, Any]:
-    """What `train` is to be given: the parts, and every setting of the schedule and the learning."""
-    from mvl.data.names import TaskName
-    from mvl.recipes.settings import defaults
-    from mvl.runs.training import is_file
+def _experiment(options: Any, task: str | None, words: list[str]) -> "Experiment":
+    """The experiment that the options and the settings describe; without a task, on none in particular."""
+    from dataclasses import replace
 
-    name = TaskName.parse(task) if task and not is_file(task) else None
-    swapped = {axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
-    kind = defaults(options.recipe, options.preset, name, swapped)
-    import tyro
+    from mvl.experiment import DataOptions, Experiment
+    from mvl.tasks import Task
 
-    chosen: Any = tyro.cli(kind, args=argv, prog=f"mvl train {task or 'TASK'}")
-    parts = {axis: getattr(chosen, axis) for axis in AXES}
-    return {**parts, **vars(chosen.schedule), **vars(chosen.learning)}
+    base = Experiment.from_preset(
+        own_task(task, options.env) if task else Task(),
+        options.recipe,
+        options.preset,
+        parts={axis: getattr(options, axis) for axis in AXES if getattr(options, axis)},
+        seeds=range(options.first_seed, options.first_seed + options.seeds),
+        data=DataOptions(options.data, options.held_out, options.out_of_core),
+    )
+    recipe, schedule = base.configured.parsed(words, prog=f"mvl train {task or 'TASK'}")
+    return replace(base, recipe=recipe, schedule=schedule)
 
 
 def _help(options: Any, task: str | None) -> str:
     """The choices, then the settings of what is chosen so far."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
-        _settings(options, task, ["--help"])
+        _experiment(options, task, ["--help"])
     return f"{parser().format_help()}\nSettings of recipe {options.recipe} at preset {options.preset}:\n{text.getvalue()}"

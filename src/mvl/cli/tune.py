@@ -1,7 +1,7 @@
 """`mvl tune`: a few knobs of a recipe, chosen on one task."""
 
-from mvl.cli.parser import Parser
-from mvl.cli.plans import add_options, carry_out, make_plan, split
+from mvl.cli.parser import Parser, import_own_code
+from mvl.cli.plans import add_options, carry_out, make_plan, playable, split
 
 
 def run(argv: list[str]) -> None:
@@ -21,14 +21,13 @@ def run(argv: list[str]) -> None:
     add_options(parser, seeds=2)
     options = parser.parse_all(argv)
 
-    from mvl.data.names import TaskName
     from mvl.sweep import tune
-    from mvl.sweep.job import parse_changes
-    from mvl.sweep.plan import parse_grid, sweep_cells
+    from mvl.sweep.plan import Wanted, parse_grid, sweep_cells
 
-    task = TaskName.parse(options.task)
-    cells = sweep_cells([str(task)], [options.recipe], options.preset, parse_grid(options.knob), parse_changes(rest))
-    name = f"tune-{task}-{options.recipe}"
+    import_own_code(options)
+    task = playable(options.task, options.env)
+    cells = sweep_cells([task], [options.recipe], options.preset, parse_grid(options.knob), Wanted(flags=rest))
+    name = f"tune-{task.label}-{options.recipe}"
     plan = make_plan(name, f"choosing by {options.by}", cells, options)
     choice = (options.to or plan.store) / f"{name}-by-{options.by}.json"
     found = carry_out(plan, options, choice)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, add_own_code, import_own_code
 
 
 def run(argv: list[str]) -> None:
@@ -14,9 +14,11 @@ def run(argv: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the episodes; `mvl eval` plays the same ones for it")
     parser.add_argument("--size", type=int, default=480, help="width and height in pixels")
     parser.add_argument("--overwrite", action="store_true", help="replace earlier videos of the same episodes")
+    add_own_code(parser)
     options = parser.parse_all(argv)
+    import_own_code(options)
 
-    from mvl.data.files import writable_folder
+    from mvl.files import writable_folder
 
     to = writable_folder(options.to or options.run / "videos")
 

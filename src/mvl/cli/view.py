@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, add_own_code, import_own_code
 
 
 def run(argv: list[str]) -> None:
@@ -12,7 +12,9 @@ def run(argv: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the episodes, as of `mvl eval`")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at; this machine alone can reach the default")
     parser.add_argument("--port", type=int, help="port to listen at (default: 8080, or the next free one)")
+    add_own_code(parser)
     options = parser.parse_all(argv)
+    import_own_code(options)
 
     import sys
     from importlib.util import find_spec

@@ -10,11 +10,10 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from mvl.data.files import atomic, fingerprint, locked
-from mvl.data.names import TaskName
 from mvl.data.resuming import arriving, discard, finish
 from mvl.data.sources.archive import check_archive
 from mvl.errors import DataError, MvlError, UsageError
+from mvl.files import atomic, fingerprint, locked
 
 OGBENCH = "https://rail.eecs.berkeley.edu/datasets/ogbench"
 KNOWN = "checksums.json"
@@ -35,12 +34,12 @@ def sources(given: list[str] | None = None) -> list[str]:
 
 
 def pull(
-    task: TaskName, folder: Path, places: list[str], report: Callable[[str], Report] = lambda name: lambda done, total: None
+    name: str, folder: Path, places: list[str], report: Callable[[str], Report] = lambda name: lambda done, total: None
 ) -> list[Path]:
-    """Both files of a task; those at hand are checked against what is known of them and kept."""
+    """Both files of a dataset; files that exist are verified and kept."""
     paths = []
     for part in ("", "-val"):
-        path = folder / f"{task.data}{part}.npz"
+        path = folder / f"{name}{part}.npz"
         if path.exists():
             verify(path)
         else:

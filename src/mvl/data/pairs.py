@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mvl.data.files import atomic, fingerprint
 from mvl.errors import MvlError
+from mvl.files import atomic, fingerprint
 
 PLAN, WRITTEN = "plan.json", "written.json"
 

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from mvl.data.files import atomic
+from mvl.files import atomic
 
 CHUNK = 1 << 20
 TIMEOUT = 30.0

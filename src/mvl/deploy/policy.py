@@ -56,9 +56,9 @@ class LoadedPolicy:
 def load_policy(run: Path | str, seed: int | None = None) -> LoadedPolicy:
     """The policy of a run's last checkpoint; `seed` picks one of several trained together (the first if not given)."""
     description, learner, state = restore(run)
-    chosen = description.seeds[0] if seed is None else seed
-    if chosen not in description.seeds:
-        raise UsageError(f"{run} has seeds {', '.join(map(str, description.seeds))}, not {chosen}.")
-    index = description.seeds.index(chosen)
+    chosen = description.experiment.seeds[0] if seed is None else seed
+    if chosen not in description.experiment.seeds:
+        raise UsageError(f"{run} has seeds {', '.join(map(str, description.experiment.seeds))}, not {chosen}.")
+    index = description.experiment.seeds.index(chosen)
     params = jax.tree.map(lambda leaf: leaf[index], state.params)
     return LoadedPolicy(learner, params, action_range=description.data.get("action_range"))

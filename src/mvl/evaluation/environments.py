@@ -1,150 +1,83 @@
 """Environments in worker processes, stepped together. Nothing here needs JAX, so workers start quickly."""
 
+from __future__ import annotations
+
+import pickle
 import shutil
 import tempfile
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mvl.data.generate.run import scratch_folder
 from mvl.evaluation.film import AT_ONCE, Film, Filmed
 from mvl.processes import Worker
-
-if TYPE_CHECKING:
-    from mvl.evaluation.kitchen import Kitchen
-
-
-class Start(NamedTuple):
-    """Which episode to play: one of the environment's tasks (from 1), and the seed of all its randomness."""
-
-    task: int
-    seed: int
+from mvl.tasks.simulator import Simulator, Start
+from mvl.tasks.task import Task
 
 
-class Slot:
-    """One environment of OGBench; an episode in it depends on its start and the actions alone."""
-
-    tasks = 5
-    """Every OGBench environment has five fixed tasks, and an episode is about one of them."""
-    at_once = 512
-    """Episodes beyond this many at once are played in a later round."""
-
-    def __init__(self, dataset_name: str) -> None:
-        import ogbench
-
-        self.env: Any = ogbench.make_env_and_datasets(dataset_name, env_only=True)
-
-    def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
-        self.seed, self.steps, self.done, self.success = start.seed, 0, False, [False]
-        np.random.seed(self.seed)  # OGBench draws from the global generator
-        self.env.action_space.seed(self.seed)
-        observation, info = self.env.reset(seed=self.seed, options={"task_id": start.task})
-        self.observation = observation
-        return observation, info["goal"]
-
-    def step(self, action: np.ndarray) -> np.ndarray:
-        """The next observation; the last one again once the episode is over."""
-        if self.done:
-            return self.observation
-        self.steps += 1
-        np.random.seed((self.seed + self.steps) % 2**32)
-        self.observation, _, terminated, truncated, info = self.env.step(action)
-        self.done, self.success = bool(terminated or truncated), [bool(info["success"])]
-        return self.observation
-
-
-class Arm(Slot):
-    """One environment with an arm in it."""
-
-    at_once = 16
-    """Each takes up to 160 MB."""
-
-    def __init__(self, dataset_name: str) -> None:
-        super().__init__(dataset_name)
-        # These environments make a new action space whenever they are asked for it, and its draws, which shape the goal,
-        # then follow no seed: they get one for good.
-        bare = self.env.unwrapped
-        bare.__class__ = type(bare.__class__.__name__, (bare.__class__,), {"action_space": bare.action_space})
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """For environments in this process: no warnings of the packages, no model files left behind."""
-    with scratch_folder() as scratch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        before, tempfile.tempdir = tempfile.tempdir, scratch
-        try:
-            yield
-        finally:
-            tempfile.tempdir = before
-
-
-def slot_class(dataset_name: str) -> "type[Slot] | type[Kitchen]":
-    """What plays a task; complains if that is not installed."""
-    family = dataset_name.split("-")[0]
-    if family == "pointmaze" and "-teleport-" not in dataset_name:  # which moves the point by itself
-        from mvl.evaluation.point import Point
-
-        return Point
-    if family != "kitchen":
-        return Arm if family in ("cube", "scene", "puzzle") else Slot
-    from mvl.evaluation.kitchen import Kitchen, check_installed
-
-    check_installed()
-    return Kitchen
-
-
-def maker(dataset_name: str, film: Film | None) -> "Callable[[], Slot | Kitchen | Filmed]":
-    """What makes the slots of a worker; points that nobody films share a simulator."""
-    from mvl.evaluation.point import Point
-
-    kind = slot_class(dataset_name)
+def maker(task: Task, film: Film | None) -> Callable[[], Simulator | Filmed]:
+    """Makes the simulators of one process."""
     if film:
-        return lambda: Filmed(kind(dataset_name), film)
-    if kind is Point:
-        return partial(Point, dataset_name, Slot(dataset_name))
-    return lambda: kind(dataset_name)
+        return lambda: Filmed(task, film)
+    return task.shared_simulators(task) if task.shared_simulators else task.make_simulator
 
 
 class Player:
     """Runs in a worker process: plays the worker's share of the episodes."""
 
-    def __init__(self, dataset_name: str, scratch: str, film: Film | None) -> None:
+    def __init__(self, task: Task, scratch: str, film: Film | None) -> None:
         tempfile.tempdir = scratch
-        self.make = maker(dataset_name, film)
-        self.slots: list[Slot | Kitchen | Filmed] = []
+        self.make = maker(task, film)
+        self.simulators: list[Simulator | Filmed] = []
 
-    def __call__(self, request: "list[Start] | np.ndarray") -> Any:
+    def __call__(self, request: list[Start] | np.ndarray) -> Any:
         """Starts begin new episodes; actions (episodes, a) are one step of each."""
         if isinstance(request, list):
-            self.slots += [self.make() for _ in range(len(request) - len(self.slots))]
-            self.active = self.slots[: len(request)]
-            return [slot.reset(start) for slot, start in zip(self.active, request, strict=True)]
-        observations = [slot.step(action) for slot, action in zip(self.active, request, strict=True)]
-        return np.array(observations), [slot.done for slot in self.active], [slot.success for slot in self.active]
+            self.simulators += [self.make() for _ in range(len(request) - len(self.simulators))]
+            self.active = self.simulators[: len(request)]
+            return [simulator.reset(start) for simulator, start in zip(self.active, request, strict=True)]
+        observations = [simulator.step(action) for simulator, action in zip(self.active, request, strict=True)]
+        return np.array(observations), [one.done for one in self.active], [one.success for one in self.active]
+
+
+class Here:
+    """A worker in this process, for environments that another process could not import."""
+
+    def __init__(self, task: Task, scratch: str, film: Film | None) -> None:
+        self.player = Player(task, scratch, film)
+
+    def ask(self, request: Any, new_round: bool) -> None:
+        self.request = request
+
+    def answer(self) -> Any:
+        return self.player(self.request)
+
+    def close(self) -> None:
+        tempfile.tempdir = None
 
 
 class Environments:
-    """Environments of one task, shared out over processes. What happens in them does not depend on how many.
+    """Environments of one task, distributed over processes. What happens in them does not depend on how many.
 
     A process that dies is replaced once per round of episodes. The new one plays its episodes again from their starts with
     the same actions, and so comes to the same states.
     """
 
-    def __init__(self, dataset_name: str, workers: int, film: Film | None = None) -> None:
-        kind = slot_class(dataset_name)
-        self.tasks, self.at_once = kind.tasks, min(kind.at_once, AT_ONCE) if film else kind.at_once
+    def __init__(self, task: Task, workers: int, film: Film | None = None) -> None:
+        self.task = task
+        sent = replace(task, data=None, name=str(task), env=task.env_function, goal=None, success=task.success_function)
+        self.at_once = min(task.at_once, AT_ONCE) if film else task.at_once
         renderer = {"MUJOCO_GL": film.backend} if film else {}
         self.scratch = tempfile.mkdtemp(prefix="mvl-")  # environments leave model files behind
-        self.workers = [
-            Worker(Player, dataset_name, self.scratch, film, log=Path(self.scratch) / f"worker{index}.log", environment=renderer)
-            for index in range(workers)
-        ]
+        self.workers: list[Worker | Here]
+        if can_be_sent(sent):
+            logs = [Path(self.scratch) / f"worker{index}.log" for index in range(workers)]
+            self.workers = [Worker(Player, sent, self.scratch, film, log=log, environment=renderer) for log in logs]
+        else:
+            self.workers = [Here(sent, self.scratch, film)]
 
     def reset(self, starts: list[Start]) -> tuple[np.ndarray, np.ndarray]:
         """Begin these episodes: observations (episodes, d) and goals (episodes, k)."""
@@ -167,13 +100,22 @@ class Environments:
 
     def close(self) -> None:
         for worker in self.workers:
-            worker.pipe.close()  # all of them end at the same time
+            if isinstance(worker, Worker):
+                worker.pipe.close()  # all of them end at the same time
         for worker in self.workers:
             worker.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
-    def __enter__(self) -> "Environments":
+    def __enter__(self) -> Environments:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def can_be_sent(task: Task) -> bool:
+    """Whether another process can import the task's functions: they are neither local nor part of the running script."""
+    try:
+        return b"__main__" not in pickle.dumps(task)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False

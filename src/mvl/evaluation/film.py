@@ -4,15 +4,13 @@ import atexit
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mvl.errors import MvlError
-
-if TYPE_CHECKING:
-    from mvl.evaluation.environments import Slot, Start
-    from mvl.evaluation.kitchen import Kitchen
+from mvl.tasks.simulator import Start
+from mvl.tasks.task import Task
 
 AT_ONCE = 8
 """Episodes filmed at the same time: each has a renderer and an encoder of its own."""
@@ -37,31 +35,32 @@ class Film:
     frames: int = 500
     """Of a longer episode every second, third, ... step is shown, so that there are no more than this many."""
 
-    def file(self, start: "Start") -> Path:
-        return Path(self.folder) / f"{start.task}-{start.seed}.mp4"
+    def file(self, start: Start) -> Path:
+        return Path(self.folder) / f"{start.goal}-{start.seed}.mp4"
 
 
 class Filmed:
     """An environment whose episodes are filmed."""
 
-    def __init__(self, slot: "Slot | Kitchen", film: Film) -> None:
-        self.slot, self.film = slot, film
-        self.every = -(-slot.env.spec.max_episode_steps // film.frames)
+    def __init__(self, task: Task, film: Film) -> None:
+        self.task, self.film = task, film
+        self.simulator = task.make_simulator()
+        self.every = -(-task.episode_limit(self.simulator.env) // film.frames)
         self.renderer: Any = None
         self.model: Any = None
 
     @property
     def done(self) -> bool:
-        return self.slot.done
+        return self.simulator.done
 
     @property
     def success(self) -> list[bool]:
-        return self.slot.success
+        return self.simulator.success
 
-    def reset(self, start: "Start") -> tuple[np.ndarray, np.ndarray]:
+    def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
         import imageio_ffmpeg
 
-        answer = self.slot.reset(start)
+        answer = self.simulator.reset(start)
         # The encoder of a worker that died may still be writing: it keeps the old file, this one gets a new file.
         self.film.file(start).unlink(missing_ok=True)
         size, browsers = self.film.size, ["-movflags", "+faststart", "-preset", "veryfast"]
@@ -77,8 +76,8 @@ class Filmed:
     def step(self, action: np.ndarray) -> np.ndarray:
         """The next observation, shown if its turn has come; after the last, which is held for a moment, nothing more."""
         if self.done:
-            return self.slot.observation
-        observation = self.slot.step(action)
+            return self.simulator.observation
+        observation = self.simulator.step(action)
         self.steps += 1
         if self.done:
             self._shoot(times=self.film.fps // 2)
@@ -88,11 +87,15 @@ class Filmed:
         return observation
 
     def _shoot(self, times: int = 1) -> None:
-        env = self.slot.env.unwrapped
-        if env.model is not self.model:  # some environments compile a new one at a reset
-            self._aim(env.model)
-        self.renderer.update_scene(env.data, camera=camera(env))
-        frame = np.ascontiguousarray(self.renderer.render())
+        """Write the current state as frames: rendered by MuJoCo, or else by the environment itself."""
+        env = self.simulator.env.unwrapped
+        if hasattr(env, "model"):
+            if env.model is not self.model:  # some environments compile a new model at a reset
+                self._aim(env.model)
+            self.renderer.update_scene(env.data, camera=self.task.camera(env) if self.task.camera else -1)
+            frame = np.ascontiguousarray(self.renderer.render())
+        else:
+            frame = _resized(self.simulator.env.render(), self.film.size, self.task)
         for _ in range(times):
             self.writer.send(frame)
 
@@ -110,15 +113,9 @@ class Filmed:
         atexit.register(self.renderer.close)  # later than that, its libraries are gone
 
 
-def camera(env: Any) -> Any:
-    """Mazes from above, arms from the front, a kitchen as its own pictures show it."""
-    if hasattr(env, "custom_camera"):
-        return env.custom_camera
-    if not hasattr(env, "robot_env"):
-        return "front"
-    import mujoco
-
-    view, settings = mujoco.MjvCamera(), env.robot_env.mujoco_renderer.default_cam_config
-    for name, value in settings.items():
-        setattr(view, name, value)
-    return view
+def _resized(frame: Any, size: int, task: Task) -> np.ndarray:
+    """An environment's own picture, (size, size, 3), by nearest pixels."""
+    if not isinstance(frame, np.ndarray) or frame.ndim != 3:
+        raise MvlError(f"{task}: its environment does not render; make it with render_mode='rgb_array' to film it.")
+    rows, columns = (np.arange(size) * length // size for length in frame.shape[:2])
+    return np.ascontiguousarray(frame[rows][:, columns, :3])

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mvl.evaluation.environments import Environments, Start
+from mvl.evaluation.environments import Environments
+from mvl.tasks.simulator import Start
 
 Act = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 """Observations (seeds, episodes, d), goals (seeds, episodes, k), episode numbers, time -> actions (seeds, episodes, a)."""
@@ -30,9 +31,9 @@ class Played(NamedTuple):
         return self.per_task.mean(axis=1)  # (seeds,)
 
 
-def starts(tasks: int, episodes: int, seed: tuple[int, ...]) -> list[Start]:
-    """The episodes of an evaluation, tasks in order; every one has its own seed."""
-    state = np.random.SeedSequence(seed).generate_state(tasks * episodes)
+def starts(goals: int, episodes: int, seed: tuple[int, ...]) -> list[Start]:
+    """The episodes of an evaluation, goals in order; every one has its own seed."""
+    state = np.random.SeedSequence(seed).generate_state(goals * episodes)
     return [Start(1 + index // episodes, int(value)) for index, value in enumerate(state)]
 
 
@@ -43,11 +44,11 @@ def play(
     episodes: int,
     seed: tuple[int, ...],
     record: bool = False,
-    tasks: Sequence[int] | None = None,
+    only: Sequence[int] | None = None,
 ) -> Played:
-    """All tasks or just some, `episodes` each, for every seed's policy; the same starts for all seeds."""
-    plan = starts(environments.tasks, episodes, seed)
-    numbers = np.array([number for number, start in enumerate(plan) if tasks is None or start.task in tasks])
+    """`episodes` for each evaluation goal, or for those in `only`, with every seed's policy; the same starts for all seeds."""
+    plan = starts(environments.task.goals, episodes, seed)
+    numbers = np.array([number for number, start in enumerate(plan) if only is None or start.goal in only])
     size = max(1, environments.at_once // seeds)
     rounds = [
         _play_round(act, environments, seeds, numbers[first : first + size], plan, record)

@@ -12,8 +12,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialized
 
-from mvl.data.files import atomic
 from mvl.errors import DamagedError, MvlError
+from mvl.files import atomic
 
 FORMAT = 1
 

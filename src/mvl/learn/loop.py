@@ -1,6 +1,6 @@
 """Training as a stream of dispatches: many steps per call, several seeds in one call."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import Any
@@ -45,7 +45,7 @@ def over_seeds(function: Callable[..., Any], seeds: int, shared: int = 0) -> Cal
     return alone if seeds == 1 else together
 
 
-def initial_state(learner: Learner, seeds: list[int]) -> State:
+def initial_state(learner: Learner, seeds: Sequence[int]) -> State:
     return jax.jit(jax.vmap(learner.init))(jnp.asarray(seeds, jnp.uint32))
 
 

@@ -1,5 +1,6 @@
 """Every recipe by name: a family, a representation and a regularizer."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
@@ -69,3 +70,9 @@ def canonical(name: str) -> str:
     if family in FAMILIES and rest and rest[0] in REPRESENTATIONS:
         return "-".join([stem(family, rest[0]), *rest[1:]])
     return "-".join([family, *rest])
+
+
+def name_of_parts(parts: Mapping[str, str]) -> str | None:
+    """The recipe that is made of these parts, by axis; None if none is."""
+    wanted = Names(**parts)
+    return next((name for name, (_, named) in RECIPES.items() if named == wanted), None)

@@ -5,14 +5,14 @@ published tables of other work digit for digit, which had other numbers of seeds
 """
 
 import csv
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from mvl.data.names import TaskName
 from mvl.errors import unknown
 from mvl.recipes.families import canonical
+from mvl.tasks import find_task
 
 
 class Published(NamedTuple):
@@ -152,17 +152,17 @@ def cell(table: str, row: str, column: str, part: str = "overall") -> Published 
 
 def cells_for(task: str, recipe: str) -> list[Published]:
     """Every overall number that the paper gives for a task and a recipe with its usual settings."""
-    wanted, usual = _seen(task), Column(canonical(recipe))
+    wanted, usual = _equivalent(task), Column(canonical(recipe))
     return [
         published
         for table, about in TABLES.items()
         for place, published in cells(table).items()
         if place.part == "overall" and place.row not in about.skipped
-        if _seen(task_of(place.row)) == wanted and about.columns[place.column] == usual
+        if _equivalent(task_of(place.row)) == wanted and about.columns[place.column] == usual
     ]
 
 
-def _seen(task: str) -> TaskName:
-    """In a point maze an oracle says what is observed anyway, so table 10 holds for both."""
-    name = TaskName.parse(task)
-    return replace(name, oracle=False) if name.family == "pointmaze" else name
+def _equivalent(task: str) -> str:
+    """The task's name; in a point maze oracle goals equal observations, so both tasks have the same results."""
+    found = find_task(task)
+    return found.dataset if found.world.startswith("pointmaze") else found.name

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from mvl.data.names import TaskName
 from mvl.errors import UsageError, unknown
 from mvl.recipes.families import FAMILIES, RECIPES, canonical
 from mvl.recipes.recipe import Learning, Recipe, make_part
-from mvl.recipes.tasks import learning_settings, part_settings
+from mvl.tasks import Task
+from mvl.tasks.task import Settings
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ PRESETS = {
 
 
 def named_recipe(
-    name: str, preset: str, task: TaskName | None = None, parts: dict[str, str] | None = None
+    name: str, preset: str, task: Task | None = None, parts: dict[str, str] | None = None
 ) -> tuple[Recipe, Schedule]:
     """The recipe of that name at a preset's size, with the task's settings; `parts` swaps single axes by name."""
     if canonical(name) not in RECIPES:
@@ -85,7 +85,8 @@ def named_recipe(
     family, names = RECIPES[canonical(name)]
     chosen = {**names._asdict(), **(parts or {})}
     value = chosen["value"]
-    tables = (FAMILIES[family].settings, part_settings(task, value) if task else {}, size.parts)
+    published = task.settings(value) if task and task.settings else Settings()
+    tables = (FAMILIES[family].settings, published.parts, size.parts)
 
     def made(axis: str) -> Any:
         part = chosen[axis]
@@ -96,7 +97,7 @@ def named_recipe(
 
     changes = {**size.learning, **(size.imitation if value == "absent" else {})}
     learning, schedule = (_changed(thing, changes) for thing in (Learning(), size.schedule))
-    learning = _changed(learning, learning_settings(task, value) if task else {})
+    learning = _changed(learning, published.learning)
     return Recipe(**{axis: made(axis) for axis in chosen}, learning=learning), schedule
 
 

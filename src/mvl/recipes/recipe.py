@@ -88,6 +88,10 @@ class Recipe:
             return replace(self, regularizer=self.regularizer.fit(statistics))
         return self
 
+    def names(self) -> dict[str, str]:
+        """The names of its parts, by axis."""
+        return {axis: registry.name_of(axis, getattr(self, axis)) for axis in registry.AXES}
+
     def to_json(self) -> dict[str, Any]:
         parts = {axis: _part_to_json(axis, getattr(self, axis)) for axis in registry.AXES}
         return {**parts, "learning": asdict(self.learning)}

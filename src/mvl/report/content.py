@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mvl.errors import MvlError
+from mvl.recipes.families import name_of_parts
 from mvl.recipes.paper import cells_for
 from mvl.regularizers.mollified import Mollified
 from mvl.report.finish import draw
 from mvl.report.geometry import Geometry, geometry_of_seeds
-from mvl.report.reproduce import recipe_name
 from mvl.report.statistics import Estimate, estimate
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.video import Clip, Shots, film
+from mvl.tasks import task_names
 
 SHOTS = Shots(size=192, fps=15, frames=120)
 """Eight seconds at most, some 20 kB each."""
@@ -87,8 +88,8 @@ def gather(path: Path, name: str, videos: bool, tell: Tell) -> Content:
     """Everything about one run. What cannot be shown is replaced by the reason; a folder that is no run is an error."""
     folder, description = RunFolder.open(path)
     evaluations = metrics.read(folder.evaluations_file)
-    recipe = recipe_name(description.recipe)
-    success, steps = _success(description, recipe, evaluations) if description.simulated and evaluations else ([], [])
+    recipe = name_of_parts(description.experiment.recipe.names())
+    success, steps = _success(description, recipe, evaluations) if description.task.simulated and evaluations else ([], [])
     tell(0.0)
     picture = _picture(folder, description)
     tell(0.25)
@@ -100,7 +101,7 @@ def gather(path: Path, name: str, videos: bool, tell: Tell) -> Content:
     return Content(
         name=name,
         description=description,
-        recipe=recipe or description.recipe_name,
+        recipe=recipe or description.experiment.recipe_name,
         surroundings={"versions": kept.get("versions", {}), "git": kept.get("git")},
         evaluations=evaluations,
         metrics=metrics.read(folder.metrics_file),
@@ -116,8 +117,8 @@ def gather(path: Path, name: str, videos: bool, tell: Tell) -> Content:
 def _success(description: Description, recipe: str | None, evaluations: list[dict[str, Any]]) -> tuple[list[Success], list[int]]:
     result = list(reported(evaluations).values())
     tasks = np.array([seed["tasks"] for seed in result])
-    names = description.subtasks or [f"task {number + 1}" for number in range(tasks.shape[1])]
-    published = cells_for(description.task, recipe) if recipe else []
+    names = description.task.subtasks or [f"task {number + 1}" for number in range(tasks.shape[1])]
+    published = cells_for(description.task.name, recipe) if recipe and description.task.name in task_names() else []
     cell = (published[0].mean / 100, published[0].std / 100) if published else None
     rows = [Success(name, column.tolist(), None) for name, column in zip(names, tasks.T, strict=True)]
     return [*rows, Success("overall", [seed["overall"] for seed in result], cell)], result[0]["steps"]
@@ -137,7 +138,9 @@ def _picture(folder: RunFolder, description: Description) -> Inlined:
                 return Inlined("image/png", to.read_bytes())
         except MvlError as error:
             return Inlined(missing=str(error))
-    return Inlined(missing="It learns no value." if not description.recipe.has_surface else "Its data was not in a file.")
+    return Inlined(
+        missing="It learns no value." if not description.experiment.recipe.has_surface else "Its data was not in a file."
+    )
 
 
 def _clips(path: Path, tell: Callable[[int, int], None]) -> tuple[list[tuple[Clip, Inlined]], str]:

@@ -47,7 +47,7 @@ def curves(runs: list[Path], to: Path) -> None:
     ax.set(xlabel="training steps (thousands)", ylabel="success, mean over tasks", ylim=(-0.02, 1.02))
     ax.grid(alpha=0.3)
     ax.legend(fontsize=9)
-    ax.set_title(", ".join(sorted({Path(description.task).name for _, _, description in found})), fontsize=10)
+    ax.set_title(", ".join(sorted({description.task.label for _, _, description in found})), fontsize=10)
     drawing.save(figure, to)
 
 
@@ -62,5 +62,5 @@ def read(label: str, path: Path, folder: RunFolder) -> Curve:
 
 def _labels(found: list[tuple[Path, Description]]) -> list[str]:
     """Recipes, unless two runs share one: then the names of their folders."""
-    recipes = [description.recipe_name for _, description in found]
+    recipes = [description.experiment.recipe_name for _, description in found]
     return recipes if len(set(recipes)) == len(recipes) else [path.resolve().name for path, _ in found]

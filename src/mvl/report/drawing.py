@@ -7,9 +7,9 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from mvl.data.files import atomic, new_file
 from mvl.errors import UsageError
-from mvl.report.mazes import CELLS, Maze
+from mvl.files import atomic, new_file
+from mvl.tasks.maze import CELLS, Maze
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's."""

@@ -26,7 +26,7 @@ def value_along_episodes(run: Path | str, to: Path, data: Dataset | None = None)
     """V(s, g) of held-out data, of the run's first seed; g is where an episode ends. Needs the data, not a simulator."""
     description, learner, state = restore(run)
     if not learner.recipe.has_surface:
-        raise UsageError(f"{description.recipe_name} learns no value to draw.")
+        raise UsageError(f"{description.experiment.recipe_name} learns no value to draw.")
     _, held_out = data_of(description, data, run)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
     figure = Figure(figsize=(9, 3.8), layout="constrained")
@@ -38,7 +38,7 @@ def value_along_episodes(run: Path | str, to: Path, data: Dataset | None = None)
     along.set(xlabel="steps before the episode's end", ylabel="V(s, end of the episode)")
     along.grid(alpha=0.3)
     _projection(figure, over, learner, params, held_out, chosen[0])
-    figure.suptitle(f"{Path(description.task).name}, {description.recipe_name}, {int(state.step[0])} steps", fontsize=11)
+    figure.suptitle(f"{description.task.label}, {description.experiment.recipe_name}, {int(state.step[0])} steps", fontsize=11)
     drawing.save(figure, to)
 
 

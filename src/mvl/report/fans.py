@@ -16,8 +16,8 @@ from mvl.learn.learner import Learner, Parameters
 from mvl.policies.flow import Flow
 from mvl.report import drawing
 from mvl.report.fields import chosen_tasks, values_on_grid
-from mvl.report.mazes import Maze, maze_of
 from mvl.runs.evaluation import evaluate, restore
+from mvl.tasks.maze import Maze
 
 DRAWS = 4000
 """Actions of a flow drawn at each waypoint."""
@@ -40,10 +40,10 @@ def fans(runs: list[Path], to: Path, task: int = 1, waypoints: int = 16, tempera
 
 def _panel(ax: Any, run: Path, task: int, waypoints: int, temperature: float) -> None:
     description, learner, state = restore(run)
-    maze = maze_of(description.task) if description.simulated else None
-    if maze is None or learner.shapes.action != 2:
-        raise UsageError(f"{run}: actions of {description.task} are not directions in a plane; fans are for pointmaze.")
-    (number,) = chosen_tasks(task, 5)
+    if description.task.maze is None or learner.shapes.action != 2:
+        raise UsageError(f"{run}: actions of {description.task} are not directions in a plane, so there are no fans to draw.")
+    maze = description.task.maze()
+    (number,) = chosen_tasks(task, description.task.goals)
     played = evaluate(run, episodes=1, record=True)
     path, goal = played.paths[number], played.goals[0, number, 0]
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
@@ -56,7 +56,7 @@ def _panel(ax: Any, run: Path, task: int, waypoints: int, temperature: float) ->
     _draw_fans(ax, maze, chosen, shares)
     drawing.goals(ax, goal[None])
     reached = "reached" if played.success[0, number, 0] else "not reached"
-    ax.set_title(f"{description.recipe_name}, {int(state.step[0])} steps: task {task} {reached}", fontsize=10)
+    ax.set_title(f"{description.experiment.recipe_name}, {int(state.step[0])} steps: task {task} {reached}", fontsize=10)
 
 
 def along(path: np.ndarray, count: int) -> np.ndarray:

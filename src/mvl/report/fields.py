@@ -12,8 +12,9 @@ from mvl.errors import UsageError
 from mvl.evaluation.rollout import Played
 from mvl.learn.learner import Learner, Parameters
 from mvl.report import drawing
-from mvl.report.mazes import Maze, gradient, maze_of
+from mvl.report.mazes import gradient
 from mvl.runs.evaluation import evaluate, restore
+from mvl.tasks.maze import Maze
 
 
 @cache
@@ -38,9 +39,9 @@ def picture(run: Path | str, to: Path, episodes: int = 4, task: int | None = Non
     Of the run's first seed; who only imitates has paths to show, but no value.
     """
     description, learner, state = restore(run)
-    maze = maze_of(description.task) if description.simulated else None
-    if maze is None:
+    if description.task.maze is None:
         raise UsageError(f"{description.task} has no maze to draw.")
+    maze = description.task.maze()
     played = evaluate(run, episodes=episodes, record=True)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
     shown = chosen_tasks(task, played.success.shape[1])
@@ -55,7 +56,7 @@ def picture(run: Path | str, to: Path, episodes: int = 4, task: int | None = Non
         drawing.goals(ax, played.goals[0, number])
         ax.set_title(f"task {number + 1}: {played.success[0, number].sum()} of {episodes} reached", fontsize=10)
     about = "V(s, goal), " if learner.recipe.has_surface else ""
-    figure.suptitle(f"{about}{description.task}, {description.recipe_name}, {int(state.step[0])} steps", fontsize=11)
+    figure.suptitle(f"{about}{description.task}, {description.experiment.recipe_name}, {int(state.step[0])} steps", fontsize=11)
     drawing.save(figure, to)
     return played
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from mvl.report.episodes import value_along_episodes
 from mvl.report.fields import picture
-from mvl.report.mazes import maze_of
 from mvl.report.tables import success_table
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
@@ -15,7 +14,7 @@ def finish(path: Path) -> str:
     """Draw value.png, and return the closing words."""
     folder, description = RunFolder.open(path)
     lines = []
-    if description.simulated:
+    if description.task.simulated:
         lines += _success(folder, description)
     else:
         lines.append("no environment to evaluate in; validation losses are in evaluations.jsonl")
@@ -30,15 +29,15 @@ def _success(folder: RunFolder, description: Description) -> list[str]:
         return [f"there are no evaluations in {folder.evaluations_file}; evaluate it with: mvl eval {folder.path}"]
     steps = next(iter(result.values()))["steps"]
     title = f"success, mean of the evaluations at steps {', '.join(map(str, steps))}"
-    return [title, success_table(result, description.subtasks)]
+    return [title, success_table(result, description.task.subtasks)]
 
 
 def draw(run: Path, to: Path, description: Description) -> list[str]:
     """The value over the maze where there is one, else along the data it was learned from."""
-    if description.simulated and maze_of(description.task) is not None:
+    if description.task.maze:
         picture(run, to)
         return [f"value surface and rollouts: {to}"]
-    if description.recipe.has_surface and description.data["path"]:
+    if description.experiment.recipe.has_surface and description.data["path"]:
         value_along_episodes(run, to)
         return [f"value along held-out episodes: {to}"]
     return []

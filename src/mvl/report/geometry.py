@@ -11,12 +11,13 @@ import numpy as np
 from scipy.ndimage import minimum_filter, uniform_filter
 from scipy.stats import pearsonr, spearmanr
 
-from mvl.data.names import TaskName
 from mvl.learn.learner import Learner, Parameters
 from mvl.regularizers.mollified import Mollified
 from mvl.report.fields import compiled_values, values_on_grid
-from mvl.report.mazes import Maze, asked, geodesic, gradient, maze_of
+from mvl.report.mazes import geodesic, gradient
 from mvl.runs.evaluation import restore
+from mvl.tasks.maze import Maze
+from mvl.tasks.simulator import first_states
 from mvl.types import Field
 
 WINDOW = 2
@@ -49,7 +50,7 @@ class Geometry(NamedTuple):
 
 
 def geometry(run: Path | str, bound: Mollified | None = None) -> Geometry | None:
-    """The mean over a run's five goals and its seeds; nothing if no value or no distance is known (see `measurable`)."""
+    """The mean over a run's five goals and its seeds; nothing if no value or no distance is known (see `Task.metric`)."""
     found = geometry_of_seeds(run, bound)
     return mean(found) if found else None
 
@@ -61,25 +62,19 @@ def geometry_of_seeds(run: Path | str, bound: Mollified | None = None) -> list[G
     that has none, the paper's. Runs are comparable in `violated` only under one bound.
     """
     description, learner, state = restore(run)
-    if not description.simulated or not learner.recipe.has_surface or not measurable(description.task):
+    task = description.task
+    if not task.maze or not task.metric or not learner.recipe.has_surface:
         return []
-    maze = maze_of(description.task)
-    assert maze is not None, "measurable tasks have one"
+    maze = task.maze()
     own = learner.recipe.regularizer
     bound = bound or (own if isinstance(own, Mollified) else Mollified())
-    pairs = list(zip(*asked(description.task), strict=True))
+    pairs = list(zip(*first_states(task), strict=True))
     distances = [geodesic(maze, goal) for _, goal in pairs]
-    seeds = [jax.tree.map(lambda leaf, i=i: leaf[i], state.params) for i in range(len(description.seeds))]
+    seeds = [jax.tree.map(lambda leaf, i=i: leaf[i], state.params) for i in range(len(description.experiment.seeds))]
     return [
         mean([_of_goal(learner, params, maze, *pair, d, bound) for pair, d in zip(pairs, distances, strict=True)])
         for params in seeds
     ]
-
-
-def measurable(task: str) -> bool:
-    """Whether the way through the maze is what the value is about: not for a ball to be kicked, nor where one is teleported."""
-    name = TaskName.parse(task)
-    return name.family in ("pointmaze", "antmaze", "humanoidmaze") and name.variant != "teleport"
 
 
 def mean(found: list[Geometry]) -> Geometry:

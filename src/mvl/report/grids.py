@@ -12,10 +12,12 @@ from scipy.stats import spearmanr
 from mvl.errors import UsageError
 from mvl.report import drawing
 from mvl.report.fields import chosen_tasks, surface, values_on_grid
-from mvl.report.geometry import ascent, correlation_of, measurable
-from mvl.report.mazes import Maze, asked, geodesic, maze_of
+from mvl.report.geometry import ascent, correlation_of
+from mvl.report.mazes import geodesic
 from mvl.runs.evaluation import restore
 from mvl.runs.folder import RunFolder
+from mvl.tasks.maze import Maze
+from mvl.tasks.simulator import first_states
 
 
 def grid(runs: list[Path], to: Path, task: int, rows: int = 2, told: Callable[[int, int], None] = lambda *_: None) -> None:
@@ -24,15 +26,15 @@ def grid(runs: list[Path], to: Path, task: int, rows: int = 2, told: Callable[[i
     Beneath a name: Spearman's correlation with minus the true distance, and the share of states from which steepest
     ascent leads to the goal (see mvl.report.geometry).
     """
-    names = {RunFolder.open(run)[1].task for run in runs}
-    if len(names) > 1:
-        raise UsageError(f"these runs are of different tasks ({', '.join(sorted(names))}); compare runs of one.")
-    (name,) = names
-    maze = maze_of(name) if RunFolder.open(runs[0])[1].simulated else None
-    if maze is None:
+    tasks = {RunFolder.open(run)[1].task for run in runs}
+    if len(tasks) > 1:
+        raise UsageError(f"these runs are of different tasks ({', '.join(sorted(map(str, tasks)))}); compare runs of one.")
+    (name,) = tasks
+    if name.maze is None:
         raise UsageError(f"{name} has no maze to draw; see one run with: mvl plot field {runs[0]}")
-    (number,) = chosen_tasks(task, 5)
-    starts, goals = asked(name)
+    maze = name.maze()
+    (number,) = chosen_tasks(task, name.goals)
+    starts, goals = first_states(name)
     columns = -(-len(runs) // rows)
     tall, wide = maze.walls.shape
     figure = Figure(figsize=(2.4 * columns, rows * (2.4 * tall / wide + 0.42) + 0.3), layout="constrained")
@@ -49,14 +51,14 @@ def grid(runs: list[Path], to: Path, task: int, rows: int = 2, told: Callable[[i
 def _panel(ax: Any, run: Path, maze: Maze, like: np.ndarray, goal: np.ndarray) -> None:
     description, learner, state = restore(run)
     if not learner.recipe.has_surface:
-        raise UsageError(f"{run}: {description.recipe_name} learns no value to draw.")
+        raise UsageError(f"{run}: {description.experiment.recipe_name} learns no value to draw.")
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
     values = values_on_grid(learner, params, maze, like, goal)
     surface(ax, maze, values)
     drawing.walls(ax, maze)
     drawing.goals(ax, goal[None])
-    figures = f"\n{_figures(maze, values, goal)}" if measurable(description.task) else ""
-    ax.set_title(f"{description.recipe_name}{figures}", fontsize=9)
+    figures = f"\n{_figures(maze, values, goal)}" if description.task.metric else ""
+    ax.set_title(f"{description.experiment.recipe_name}{figures}", fontsize=9)
 
 
 def _figures(maze: Maze, values: np.ndarray, goal: np.ndarray) -> str:

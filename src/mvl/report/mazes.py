@@ -1,74 +1,17 @@
-"""Mazes as plain numbers: where walls stand, what the five tasks ask, and how far it truly is to a goal."""
+"""True distances in a maze: lengths of shortest paths on its grid, and gradients that do not cross walls."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from mvl.data.names import TaskName
-from mvl.evaluation.environments import Slot, Start, quietly
+from mvl.tasks.maze import CELLS, Maze
 
-MAZES = ("pointmaze", "antmaze", "humanoidmaze", "antsoccer")
-CELLS = 12
-"""Grid points per maze cell and axis."""
 REACH = 5
 """Edges of the distance graph lead up to this many grid points away along an axis."""
 NUDGES = 0.1 * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
 """Of a grid square: a line touches whatever comes so close to it, above all the squares around a corner it goes through."""
-
-
-class Maze(NamedTuple):
-    """Where a maze's cells lie."""
-
-    walls: np.ndarray  # (rows, columns) 1 where a wall stands
-    unit: float
-    origin: tuple[float, float]
-    """Center of cell (0, 0)."""
-    radius: float = 0.5
-    """Nearer than this to a goal is there, as the environment judges success."""
-
-    @property
-    def extent(self) -> tuple[float, float, float, float]:
-        left, bottom = self.origin[0] - self.unit / 2, self.origin[1] - self.unit / 2
-        return left, left + self.unit * self.walls.shape[1], bottom, bottom + self.unit * self.walls.shape[0]
-
-    @property
-    def spacing(self) -> float:
-        """Between grid points."""
-        return self.unit / CELLS
-
-    def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates along both axes, and where a point is free."""
-        left, _, bottom, _ = self.extent
-        rows, columns = self.walls.shape
-        x = left + (np.arange(columns * CELLS) + 0.5) * self.spacing
-        y = bottom + (np.arange(rows * CELLS) + 0.5) * self.spacing
-        return x, y, np.kron(self.walls, np.ones((CELLS, CELLS))) == 0
-
-    def away_from(self, place: np.ndarray) -> np.ndarray:
-        """Straight-line distance of every grid point to a place."""
-        x, y, _ = self.grid()
-        return np.hypot(x[None, :] - place[0], y[:, None] - place[1])
-
-
-def maze_of(task: str) -> Maze | None:
-    """The maze of a task, or nothing when it has none."""
-    if TaskName.parse(task).family not in MAZES:
-        return None
-    with quietly():
-        env = Slot(task).env.unwrapped
-    x, y = env.ij_to_xy((0, 0))
-    return Maze(np.asarray(env.maze_map), float(env._maze_unit), (float(x), float(y)), float(env._goal_tol))
-
-
-def asked(task: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """First observations (5, d) and goals (5, k) of the five tasks; the seed is that of the noise on where they lie."""
-    with quietly():
-        slot = Slot(task)
-        pairs = [slot.reset(Start(number + 1, seed)) for number in range(slot.tasks)]
-    return np.array([start for start, _ in pairs], np.float32), np.array([goal for _, goal in pairs], np.float32)
 
 
 def geodesic(maze: Maze, goal: np.ndarray) -> np.ndarray:

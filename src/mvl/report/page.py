@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 
 from mvl import __version__
-from mvl.data.files import atomic
+from mvl.files import atomic
 from mvl.report.content import Content, Tell, gather
 from mvl.report.sections import PARTS, anchor, comparison, one_run, result
 
@@ -56,14 +56,14 @@ def page(contents: Sequence[Content]) -> str:
 
 
 def _heading(contents: Sequence[Content]) -> tuple[str, str]:
-    tasks = sorted({Path(content.description.task).name for content in contents})
+    tasks = sorted({content.description.task.label for content in contents})
     where = tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
     if len(contents) > 1:
         scores = [(success.result.mean, content) for content in contents if (success := content.overall)]
         best = max(scores, key=lambda pair: pair[0])[1] if scores else None
         return f"{len(contents)} runs on {where}", f"Highest success: {best.name}, {result(best.overall)}." if best else ""
     (content,) = contents
-    seeds = len(content.description.seeds)
+    seeds = len(content.description.experiment.seeds)
     lead = f"Success {result(content.overall)}, " if content.overall else ""
     lead += f"{content.trained:,} steps, {seeds} seed{'s' if seeds > 1 else ''}."
     return f"{content.recipe} on {where}", lead
@@ -74,7 +74,7 @@ def _styles(contents: Sequence[Content]) -> dict[str, str]:
     counts = {True: 0, False: 0}
     styles = {}
     for content in contents:
-        mollified = content.description.recipe.to_json()["regularizer"]["name"] == "mollified"
+        mollified = content.description.experiment.recipe.to_json()["regularizer"]["name"] == "mollified"
         colors = MOLLIFIED if mollified else OTHERS
         styles[content.name] = colors[counts[mollified] % len(colors)]
         counts[mollified] += 1

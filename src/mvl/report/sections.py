@@ -12,9 +12,9 @@ from mvl.report.charts import ANY, Series, curves, mark
 from mvl.report.content import Content, Success
 from mvl.report.geometry import Geometry
 from mvl.report.markup import Markup, facts, folded, html, paragraph, table
-from mvl.report.reproduce import command, flat
 from mvl.report.statistics import estimate
 from mvl.runs.video import in_words
+from mvl.settings import Configured
 
 LOSSES = {
     "value/loss": "value loss",
@@ -65,8 +65,8 @@ def comparison(contents: Sequence[Content], styles: dict[str, str]) -> Markup:
     for content in contents:
         about = content.description
         link = Markup(f'<a href="#{anchor(content)}">{html(content.name)}</a>')
-        row: list[object] = [link, content.recipe, *([Path(about.task).name] if several else [])]
-        row += [f"{content.trained:,}", len(about.seeds), result(content.overall), cell(content.overall)]
+        row: list[object] = [link, content.recipe, *([about.task.label] if several else [])]
+        row += [f"{content.trained:,}", len(about.experiment.seeds), result(content.overall), cell(content.overall)]
         row += [f"{_mean(content.geometry, name):.2f}" if content.geometry else NONE for name in measured]
         rows.append(row)
     words = table("Success over all tasks", [*heads, *(MEASURES[name][0] for name in measured)], rows, left=3 if several else 2)
@@ -93,30 +93,32 @@ def one_run(content: Content, style: str) -> Markup:
 
 def _trained(content: Content) -> str:
     about = content.description
-    recipe = about.recipe.to_json()
-    pairs: list[tuple[str, object]] = [("task", Path(about.task).name), ("recipe", content.recipe)]
+    recipe = about.experiment.recipe.to_json()
+    pairs: list[tuple[str, object]] = [("task", about.task.label), ("recipe", content.recipe)]
     for axis in registry.AXES:
         settings = ", ".join(f"{key} {_shown(value)}" for key, value in recipe[axis].items() if key != "name")
         pairs.append((axis, f"{recipe[axis]['name']}{f' ({settings})' if settings else ''}"))
-    planned = "" if content.trained == about.schedule.steps else f" of {about.schedule.steps:,}"
-    pairs.append(("trained", f"{content.trained:,}{planned} steps, batches of {about.recipe.learning.batch_size}"))
-    pairs.append(("seeds", ", ".join(map(str, about.seeds))))
-    data = about.data
-    held = f", {data['held_out']:g} of it held out" if data["held_out"] else ""
-    pairs.append(("data", f"{Path(data['path']).name}{held}" if data["path"] else "arrays"))
+    planned = "" if content.trained == about.experiment.schedule.steps else f" of {about.experiment.schedule.steps:,}"
+    pairs.append(("trained", f"{content.trained:,}{planned} steps, batches of {about.experiment.recipe.learning.batch_size}"))
+    pairs.append(("seeds", ", ".join(map(str, about.experiment.seeds))))
+    path, held_out = about.data["path"], about.experiment.data.held_out
+    held = f", {held_out:g} of it held out" if held_out else ""
+    pairs.append(("data", f"{Path(path).name}{held}" if path else "arrays"))
     return facts(pairs)
 
 
 def _success(content: Content) -> str:
     if not content.success:
-        return paragraph("Not evaluated yet." if content.description.simulated else "There is no environment to evaluate in.")
+        return paragraph(
+            "Not evaluated yet." if content.description.task.simulated else "There is no environment to evaluate in."
+        )
     several = len(content.success[0].per_seed) > 1
-    heads = ["task", "", "success [95 %]", "paper", *(f"seed {seed}" for seed in content.description.seeds if several)]
+    heads = ["task", "", "success [95 %]", "paper", *(f"seed {seed}" for seed in content.description.experiment.seeds if several)]
     rows = []
     for row in content.success:
         drawn = Markup(mark(row.result, several, row.paper[0] if row.paper else None))
         rows.append([row.name, drawn, result(row), cell(row), *(f"{value:.2f}" for value in row.per_seed if several)])
-    episodes = content.description.schedule.eval_episodes
+    episodes = content.description.experiment.schedule.eval_episodes
     steps = ", ".join(f"{step:,}" for step in content.steps)
     caption = f"Share of episodes that reach the goal: mean of the evaluations at steps {steps}; episodes per task: {episodes}"
     words = "The diamond is the paper's mean, with the standard deviation over its seeds. " + PAPER_SIZE
@@ -142,7 +144,7 @@ def _line(content: Content, rows: list[dict[str, Any]], name: str, style: str) -
     for row in rows:
         if np.isfinite(row.get(name, np.nan)):
             found.setdefault(row["step"], []).append(row[name])
-    whole = {step: values for step, values in found.items() if len(values) == len(content.description.seeds)}
+    whole = {step: values for step, values in found.items() if len(values) == len(content.description.experiment.seeds)}
     return Series(content.name, style, np.array(list(whole), float), np.array(list(whole.values())).T) if whole else None
 
 
@@ -159,7 +161,7 @@ def _value(content: Content) -> str:
     if content.picture.missing:
         shown = paragraph(content.picture.missing, "note")
     else:
-        task = Path(content.description.task).name
+        task = content.description.task.label
         how = "contours over the maze for each goal, with episodes" if content.geometry else "along episodes and over states"
         told = f"Value of {content.recipe} on {task}: {how}"
         shown = Markup(
@@ -191,7 +193,7 @@ def _rollouts(content: Content) -> str:
             "</figure>"
         )
     place = anchor(content, "films")
-    seed = content.description.seeds[0]
+    seed = content.description.experiment.seeds[0]
     return (
         f'<button type="button" class="films-all" aria-controls="{place}" aria-pressed="false" hidden>Play all</button>'
         f'<div class="films" id="{place}">{"".join(films)}</div>'
@@ -200,10 +202,10 @@ def _rollouts(content: Content) -> str:
 
 
 def _again(content: Content) -> str:
-    words = command(content.description)
-    if words is None:
-        return paragraph("It was trained from Python on arrays, so no command can repeat it.")
     data = content.description.data
+    if data["path"] is None:
+        return paragraph("It was trained from Python on arrays, so no command can repeat it.")
+    words = content.description.experiment.command()
     same = f"The same numbers need the same versions and the same data: {Path(data['path']).name} with SHA-256 {data['sha256']}."
     return f'<pre tabindex="0"><code>{html(words)}</code></pre>{paragraph(same, "note")}'
 
@@ -216,7 +218,9 @@ def _shown(value: object) -> str:
 
 def _settings(content: Content) -> Markup:
     about = content.description
-    every = flat(about.fitted.to_json()) | flat({"schedule": asdict(about.schedule), "shapes": about.shapes._asdict()})
+    schedule = {f"schedule.{name}": value for name, value in asdict(about.experiment.schedule).items()}
+    sizes = {f"shapes.{name}": value for name, value in about.shapes._asdict().items()}
+    every = {**Configured(about.fitted, about.experiment.schedule).settings(), **schedule, **sizes}
     rows = [[name, _shown(value)] for name, value in every.items()]
     return folded("All settings", table("As fitted to the data", ["setting", "value"], rows, left=9))
 

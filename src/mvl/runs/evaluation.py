@@ -1,5 +1,7 @@
 """Evaluate trained policies: during training, and later from a run folder."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ def as_act(compiled, params: Parameters) -> Act:
     return act
 
 
-def rows(played: Played, seeds: list[int], step: int) -> list[dict[str, Any]]:
+def rows(played: Played, seeds: Sequence[int], step: int) -> list[dict[str, Any]]:
     """One row of evaluations.jsonl per seed."""
     return [
         {
@@ -78,7 +80,7 @@ def restore(path: Path | str) -> tuple[Description, Learner, State]:
     if not folder.checkpoint_file.exists():
         raise UsageError(f"{path} has no checkpoint yet; train it with: mvl train --resume {path}")
     learner = Learner(description.fitted, description.shapes)
-    like = jax.eval_shape(lambda: initial_state(learner, description.seeds))
+    like = jax.eval_shape(lambda: initial_state(learner, list(description.experiment.seeds)))
     state, _ = load(folder.checkpoint_file, like)
     return description, learner, state
 
@@ -91,13 +93,18 @@ def evaluate(
     seed: int = 0,
     workers: int | None = None,
     record: bool = False,
+    env: Callable[[], Any] | str | None = None,
 ) -> Played:
-    """Play `episodes` of each of the five tasks, or in a kitchen that many, with a run's last checkpoint, all its seeds."""
+    """Play `episodes` for each evaluation goal with a run's last checkpoint, all its seeds.
+
+    `env` makes a Gymnasium environment to play in instead of the task's own.
+    """
     description, learner, state = restore(run)
-    if not description.simulated:
-        raise UsageError(f"{run} was trained on {description.task}, which has no environment to play in.")
-    heat = description.schedule.eval_temperature if temperature is None else temperature
-    seeds = len(description.seeds)
+    task = replace(description.task, env=env) if env else description.task
+    if not task.simulated:
+        raise UsageError(f"{run} was trained on {description.task}, which has no environment to play in; name one with --env.")
+    heat = description.experiment.schedule.eval_temperature if temperature is None else temperature
+    seeds = len(description.experiment.seeds)
     act = as_act(batched_act(learner, seeds, heat), state.params)
-    with Environments(description.task, workers or cores()) as environments:
+    with Environments(task, workers or cores()) as environments:
         return play(act, environments, seeds, episodes, (seed, int(state.step[0]), 1), record)

@@ -8,17 +8,17 @@ import platform
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from mvl.data.files import atomic, open_unlinked, refuse_links
-from mvl.data.names import TaskName
 from mvl.errors import DamagedError, MvlError, NoSpaceError
+from mvl.experiment import Experiment
+from mvl.files import atomic, open_unlinked, refuse_links
 from mvl.kernels.library import why_not
-from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Recipe
+from mvl.tasks import Task
 from mvl.types import Shapes
 
 FORMAT = 1
@@ -32,34 +32,29 @@ PACKAGES = ("mollified-value-learning", "jax", "jaxlib", "optax", "numpy", "ogbe
 
 @dataclass(frozen=True)
 class Description:
-    """What a run is; with the dataset it fixes every number the run produces."""
+    """What a run is: the experiment, and what was learned from its data before training."""
 
-    task: str
-    """A task of OGBench, a kitchen, or the path of a data file."""
-    simulated: bool
-    """Whether the task has an environment to be evaluated in."""
-    recipe_name: str
-    recipe: Recipe
-    """As asked for."""
+    experiment: Experiment
     fitted: Recipe
-    """With the settings that come from the data filled in."""
-    schedule: Schedule
-    seeds: list[int]
+    """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path, SHA-256, the share of episodes held out (none: a file of its own), and the actions that -1 and 1 stand for."""
+    """Path and SHA-256 of the training file, and the actions that -1 and 1 stand for."""
 
     @property
-    def subtasks(self) -> tuple[str, ...]:
-        """What the successes of an evaluation are called, if they have names."""
-        return TaskName.parse(self.task).subtasks if self.simulated else ()
+    def task(self) -> Task:
+        """The task as it is played: its actions are those of the data."""
+        task = self.experiment.task
+        return task if task.name else replace(task, action_range=self.data.get("action_range"))
 
     def to_json(self) -> dict[str, Any]:
+        described = self.experiment.to_json()
+        options = self.experiment.data
         return {
-            **{name: getattr(self, name) for name in ("task", "simulated", "recipe_name", "seeds", "data")},
-            "recipe": self.recipe.to_json(),
+            **described,
+            "simulated": self.experiment.task.simulated,
+            "data": {**self.data, "held_out": options.held_out, "mapped": bool(options.out_of_core)},
             "fitted": self.fitted.to_json(),
-            "schedule": asdict(self.schedule),
             "shapes": self.shapes._asdict(),
         }
 
@@ -67,12 +62,13 @@ class Description:
     def from_json(cls, data: dict[str, Any]) -> "Description":
         if not all(type(seed) is int for seed in data["seeds"]) or not isinstance(data["data"], dict):
             raise ValueError("seeds must be integers, and data an object")
+        origin = {name: value for name, value in data["data"].items() if name not in ("held_out", "mapped")}
+        options = {"held_out": data["data"]["held_out"], "out_of_core": data["data"].get("mapped", False)}
         return cls(
-            **{name: data[name] for name in ("task", "simulated", "recipe_name", "seeds", "data")},
-            recipe=Recipe.from_json(data["recipe"]),
+            experiment=Experiment.from_json({**data, "data": options}),
             fitted=Recipe.from_json(data["fitted"]),
-            schedule=Schedule(**data["schedule"]),
             shapes=Shapes(**data["shapes"]),
+            data=origin,
         )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.files import append_line, atomic, open_unlinked
 from mvl.errors import DamagedError
+from mvl.files import append_line, atomic, open_unlinked
 from mvl.learn.loop import Columns
 
 

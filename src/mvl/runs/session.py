@@ -66,11 +66,11 @@ class Session:
         workers: int | None,
         split: Split | None = None,
     ) -> None:
-        self.folder, self.description, self.schedule = folder, description, description.schedule
+        self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
         self.data, self.validation, self.split, self.team = data, validation, split, Team()
         self.learner = Learner(description.fitted, description.shapes)
-        self.seeds = description.seeds
-        plays = description.simulated and self.team.first
+        self.seeds = list(description.experiment.seeds)
+        plays = description.task.simulated and self.team.first
         self.environments = Environments(description.task, workers or cores()) if plays else nullcontext()
         self.act = batched_act(self.learner, len(self.seeds), self.schedule.eval_temperature)
         self.draw_validation = jax.jit(over_seeds(self._validation_batch, len(self.seeds)))
@@ -87,8 +87,9 @@ class Session:
         team.exchange()  # all are ready: none goes where another cannot follow
         first = team.given_by_first(initial_state(self.learner, self.seeds) if state is None else state)
         start = int(first.step[0])
-        title = f"{self.description.task} {self.description.recipe_name}"
-        self.display = TrainingDisplay(title, schedule.steps, start, self.seeds, self.description.subtasks, not team.first)
+        task = self.description.task
+        title = f"{task} {self.description.experiment.recipe_name}"
+        self.display = TrainingDisplay(title, schedule.steps, start, self.seeds, task.subtasks, not team.first)
         with catching_interrupts(self.display.say) as interrupted, self.display.running():
             if team.first and self._is_due(start):
                 self._evaluate_or_save(first, start, 0.0)

@@ -3,40 +3,38 @@
 import json
 import sys
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 from mvl import registry
 from mvl.data.dataset import Dataset
-from mvl.data.files import fingerprint
 from mvl.data.goals import Rows, on_device
 from mvl.data.mapped import Mapped
 from mvl.data.mapping import fits
-from mvl.data.names import TaskName
 from mvl.data.sources import npz
-from mvl.errors import DataError, MvlError, UsageError, unknown
-from mvl.evaluation.environments import slot_class
+from mvl.errors import DataError, MvlError, UsageError
+from mvl.experiment import DataOptions, Experiment
+from mvl.files import fingerprint
 from mvl.learn import checkpoint
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
 from mvl.learn.split import Split
 from mvl.learn.spread import share_cores
-from mvl.recipes.presets import Schedule, named_recipe
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics
 from mvl.runs.devices import room
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.hosts import Team
 from mvl.runs.session import Session
+from mvl.tasks import Task
 from mvl.types import Shapes
 
 
 def train(
-    task: str | Path | Dataset,
+    task: str | Path | Task | Dataset | Experiment,
     recipe: str | Recipe = "gcivl-mvl",
     *,
     preset: str = "cpu",
@@ -45,45 +43,48 @@ def train(
     first_seed: int = 0,
     data: Path | str | None = None,
     held_out: float | None = None,
-    mapped: bool | None = None,
+    out_of_core: bool | None = None,
     workers: int | None = None,
     devices: int | None = None,
-    **changes: Any,
+    **settings: Any,
 ) -> Path:
     """Train a recipe and return the run's folder.
 
-    `task` is a task of OGBench, a kitchen, the path of an .npz file, or a Dataset. `changes` replaces parts of the recipe
-    (`regularizer=mvl.Mollified(weight=10)`) and settings of the schedule and the learning (`steps`, `batch_size`, ...).
-    Data that is `mapped` stays on disk; unless said, if it does not fit in memory. Every batch is split over so many `devices`;
-    processes that called `jax.distributed.initialize` and then this train one run together, of which the first writes.
+    `task` is the name of a task, an .npz file, a Dataset, a Task, or an Experiment, which says everything but where the run
+    is written and what it runs on. Other arguments describe an experiment: `data` is the folder of the datasets, `settings`
+    replace settings by name (`steps=10_000`, `batch_size=256`) and whole parts (`regularizer=mvl.Mollified(weight=10)`).
+    Out of core, rows are read from disk while training; by default if the data does not fit in memory. Every batch is split
+    over `devices`. Processes that called `jax.distributed.initialize` and then this train one run together; the first writes.
     """
-    name = None if isinstance(task, Dataset) or is_file(task) else TaskName.parse(str(task))
-    made, schedule = _planned(recipe, preset, name, changes)
-    split = _split(devices, seeds, made.learning.batch_size)
-    if name:
-        slot_class(str(name))  # complains now if its environment is not installed
-    path = _data_path(task, name, data)
-    if mapped is None:
-        mapped = path is not None and not fits(npz.bytes_of(path), room())
-    train_data, validation = _load(task, path, held_out, name, mapped)
-    _check_fits(made, train_data, validation)
-    description = Description(
-        task=str(name or path or "arrays"),
-        simulated=name is not None,
-        recipe_name=recipe if isinstance(recipe, str) else "custom",
-        recipe=made,
-        fitted=made.fit(train_data.statistics),
-        schedule=schedule,
-        seeds=list(range(first_seed, first_seed + seeds)),
-        shapes=shapes_of(train_data),
-        data={**_origin(path, held_out), "mapped": mapped, "action_range": _listed(train_data.action_range)},
-    )
+    if isinstance(task, Experiment):
+        experiment = task.with_settings(settings)
+    else:
+        options = DataOptions(Path(data) if data else None, held_out, out_of_core)
+        numbers = range(first_seed, first_seed + seeds)
+        experiment = Experiment.from_preset(task, recipe, preset, seeds=numbers, data=options).with_settings(settings)
+    return train_experiment(experiment, run, workers, devices)
+
+
+def train_experiment(experiment: Experiment, run: Path | str | None, workers: int | None, devices: int | None) -> Path:
+    """Read the data, make the run folder and train."""
+    sharding = _sharding(devices, len(experiment.seeds), experiment.recipe.learning.batch_size)
+    task = experiment.task
+    if task.check:
+        task.check()
+    path = None if isinstance(task.data, Dataset) else task.find_data(experiment.data.folder)
+    if experiment.data.out_of_core is None:
+        too_large = path is not None and not fits(npz.bytes_of(path), room())
+        experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
+    train_data, validation = _load(task, path, experiment.data)
+    _check_fits(experiment.recipe, train_data, validation)
+    fitted = experiment.recipe.fit(train_data.statistics)
+    description = Description(experiment, fitted, shapes_of(train_data), _origin(path, train_data))
     team = Team()
     _check_same(description, team)
-    target = Path(run) if run else Path("runs") / f"{name or 'data'}-{description.recipe_name}"
+    target = Path(run) if run else Path("runs") / f"{task.name or 'data'}-{experiment.recipe_name}"
     folder = RunFolder.create(target, description) if team.first else RunFolder(target)
     with folder.claimed() if team.first else nullcontext():
-        return _run(folder, description, train_data, validation, None, workers, split)
+        return _run(folder, description, train_data, validation, None, workers, sharding)
 
 
 def resume(
@@ -95,7 +96,7 @@ def resume(
 ) -> Path:
     """Continue a run from its last checkpoint, exactly (on as many devices as before); `steps` may lengthen it."""
     if devices is None and (Path(run) / "run.json").exists():
-        share_cores(len(RunFolder.open(Path(run))[1].seeds))
+        share_cores(len(RunFolder.open(Path(run))[1].experiment.seeds))
     team = Team()
     if not team.first:
         description = Description.from_json(json.loads(team.exchange()[0]))  # the folder may lie on the first one's host alone
@@ -115,11 +116,11 @@ def resume(
 
 
 def _lengthened(description: Description, steps: int | None, run: Path | str) -> Description:
-    if steps is None or steps == description.schedule.steps:
+    if steps is None or steps == description.experiment.schedule.steps:
         return description
-    if steps < description.schedule.steps:
-        raise UsageError(f"{run} is planned for {description.schedule.steps} steps; --steps can only lengthen it.")
-    return replace(description, schedule=replace(description.schedule, steps=steps))
+    if steps < description.experiment.schedule.steps:
+        raise UsageError(f"{run} is planned for {description.experiment.schedule.steps} steps; --steps can only lengthen it.")
+    return replace(description, experiment=description.experiment.with_settings({"steps": steps}))
 
 
 def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State | None, Any]:
@@ -127,24 +128,24 @@ def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State
     if not folder.checkpoint_file.exists():
         return None, {file.name: 0 for file in (folder.metrics_file, folder.evaluations_file)}
     learner = Learner(description.fitted, description.shapes)
-    like = jax.eval_shape(lambda: initial_state(learner, description.seeds))
+    like = jax.eval_shape(lambda: initial_state(learner, description.experiment.seeds))
     state, notes = checkpoint.load(folder.checkpoint_file, like)
     return state, notes.get("sizes")
 
 
 def _rewind(folder: RunFolder, description: Description, step: int, sizes: Any) -> None:
     """Bring metrics and evaluations back to the checkpoint, and say so if they are not as it left them."""
-    schedule = description.schedule
+    schedule = description.experiment.schedule
     for file, every in ((folder.metrics_file, schedule.log_every), (folder.evaluations_file, schedule.eval_every)):
         expected = metrics.due(step, every, schedule.steps)
         noted = sizes.get(file.name) if isinstance(sizes, dict) else None
         with folder.writing(file):
-            told = metrics.rewind(file, step, noted, expected, description.seeds)
+            told = metrics.rewind(file, step, noted, expected, description.experiment.seeds)
         if told:
             print(told, file=sys.stderr)
 
 
-def _split(devices: int | None, seeds: int, batch_size: int) -> Split | None:
+def _sharding(devices: int | None, seeds: int, batch_size: int) -> Split | None:
     """How batches are split; if they are not, a CPU's cores may share the seeds."""
     if devices is None:
         share_cores(seeds)
@@ -152,23 +153,15 @@ def _split(devices: int | None, seeds: int, batch_size: int) -> Split | None:
 
 
 def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
-    """The data a run was trained on; anything else is refused."""
+    """The training and validation data of a run; data that has changed since is refused."""
     origin = description.data
     path = Path(origin["path"]) if origin["path"] else None
     if path is None and given is None:
         raise UsageError(f"{run} was trained on arrays; continue it from Python, with the same data.")
     if path is not None and (not path.exists() or fingerprint(path) != origin["sha256"]):
         raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
-    name = TaskName.parse(description.task) if description.simulated else None
-    return _load(given or Path(), path, origin["held_out"], name, is_mapped(description))
-
-
-def is_mapped(description: Description) -> bool:
-    return description.data.get("mapped", False)  # runs of earlier versions do not say
-
-
-def is_file(task: str | Path) -> bool:
-    return isinstance(task, Path) or str(task).endswith(".npz")
+    task = description.experiment.task
+    return _load(task if given is None else replace(task, data=given), path, description.experiment.data)
 
 
 def shapes_of(dataset: Dataset) -> Shapes:
@@ -177,32 +170,12 @@ def shapes_of(dataset: Dataset) -> Shapes:
     return Shapes(observation, action, goal, plain=dataset.oracle is None)
 
 
-def _planned(recipe: str | Recipe, preset: str, name: TaskName | None, changes: dict[str, Any]) -> tuple[Recipe, Schedule]:
-    """The recipe and the schedule with the caller's changes."""
-    base, schedule = named_recipe(recipe if isinstance(recipe, str) else "gcivl", preset, name)
-    made = base if isinstance(recipe, str) else recipe
-    known = [{field.name for field in fields(part)} for part in (made, made.learning, schedule)]
-    for key in changes:
-        if not any(key in names for names in known):
-            raise unknown("setting", key, set().union(*known))
-    for_recipe, for_learning, for_schedule = ({k: v for k, v in changes.items() if k in names} for names in known)
-    learning = replace(for_recipe.pop("learning", made.learning), **for_learning)
-    return replace(made, **for_recipe, learning=learning), replace(schedule, **for_schedule)
-
-
-def _data_path(task: str | Path | Dataset, name: TaskName | None, folder: Path | str | None) -> Path | None:
-    if isinstance(task, Dataset):
-        return None
-    return npz.find(name, Path(folder) if folder else None) if name else Path(task)
-
-
-def _load(
-    given: str | Path | Dataset, path: Path | None, held_out: float | None, name: TaskName | None, mapped: bool
-) -> tuple[Dataset, Dataset]:
-    if isinstance(given, Dataset):
-        return given.split(held_out or 0.1)
+def _load(task: Task, path: Path | None, options: DataOptions) -> tuple[Dataset, Dataset]:
+    """Training and validation data."""
+    if isinstance(task.data, Dataset):
+        return task.data.split(0.1 if options.held_out is None else options.held_out)
     assert path is not None
-    return npz.load_pair(path, held_out, name, mapped)
+    return npz.load_pair(path, options.held_out, task.goal_columns_of_file, bool(options.out_of_core))
 
 
 def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
@@ -212,20 +185,17 @@ def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
             raise DataError(f"{dataset.source}: no episode has more than one transition; value {value} needs a goal ahead.")
 
 
-def _listed(array: np.ndarray | None) -> list[list[float]] | None:
-    return None if array is None else array.tolist()
-
-
-def _origin(path: Path | None, held_out: float | None) -> dict[str, Any]:
+def _origin(path: Path | None, data: Dataset) -> dict[str, Any]:
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
-    return {**where, "held_out": held_out}
+    return {**where, "action_range": None if data.action_range is None else data.action_range.tolist()}
 
 
 def _check_same(description: Description, team: Team) -> None:
-    """All processes must be about to train the same; where their files lie is their own affair."""
-    told = description.to_json()
-    told |= {"data": {**told["data"], "path": None}, "task": told["task"] if description.simulated else None}
-    first, *others = (json.loads(word) for word in team.exchange(json.dumps(told)))
+    """All processes must have equal descriptions, except for the paths of their files."""
+    described = description.to_json()
+    named = description.experiment.task.name or None
+    described |= {"data": {**described["data"], "path": None}, "task": named}
+    first, *others = (json.loads(word) for word in team.exchange(json.dumps(described)))
     for process, other in enumerate(others, 1):
         different = [field for field in first if other[field] != first[field]]
         if different:
@@ -244,7 +214,7 @@ def _run(
     split: Split | None,
 ) -> Path:
     """Train to the end of the schedule: metrics, evaluations and checkpoints on the way."""
-    placed = Mapped.of if is_mapped(description) else on_device
+    placed = Mapped.of if description.experiment.data.out_of_core else on_device
     rows = placed(data)
     if split and isinstance(rows, Rows):
         rows = split.copied(rows)

@@ -10,15 +10,14 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from mvl.data.names import TaskName
 from mvl.errors import MvlError, UsageError
-from mvl.evaluation import kitchen
-from mvl.evaluation.environments import Environments, slot_class
+from mvl.evaluation.environments import Environments
 from mvl.evaluation.film import Film, check_installed
 from mvl.evaluation.rollout import Act, Played, play, starts
 from mvl.learn.spread import cores
 from mvl.runs.devices import renderer
 from mvl.runs.evaluation import as_act, batched_act, restore
+from mvl.tasks import Task
 
 SMALLEST, LARGEST = 64, 2048
 
@@ -68,9 +67,9 @@ Tell = Callable[[int, int], None]
 def film(run: Path | str, to: Path, shots: Shots, tell: Tell = lambda done, total: None, overwrite: bool = False) -> list[Clip]:
     """Film episodes of the run's first policy into a folder, one mp4 file each; their names tell how they ended."""
     description, learner, state = restore(run)
-    if not description.simulated:
+    if not description.task.simulated:
         raise UsageError(f"{run} was trained on {description.task}, which has no environment to film.")
-    chosen = shots.chosen(slot_class(description.task).tasks)
+    chosen = shots.chosen(description.task.goals)
     stems = [f"task{task}-episode{episode + 1}" for task in chosen for episode in range(shots.episodes)]
     earlier = [file for stem in stems for file in to.glob(f"{stem}-*.mp4")]
     if earlier and not overwrite:
@@ -78,7 +77,7 @@ def film(run: Path | str, to: Path, shots: Shots, tell: Tell = lambda done, tota
     check_installed()
     backend = renderer()
     params = jax.tree.map(lambda leaf: leaf[:1], state.params)
-    act = as_act(batched_act(learner, 1, description.schedule.eval_temperature), params)
+    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), params)
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to, prefix=".film-") as scratch:
         camera = Film(scratch, backend, shots.size, shots.fps, shots.frames)
@@ -90,16 +89,16 @@ def film(run: Path | str, to: Path, shots: Shots, tell: Tell = lambda done, tota
 
 
 def _filmed(
-    act: Act, task: str, camera: Film, shots: Shots, chosen: list[int], seed: tuple[int, ...], tell: Tell
+    act: Act, task: Task, camera: Film, shots: Shots, chosen: list[int], seed: tuple[int, ...], tell: Tell
 ) -> tuple[Played, list[Path]]:
     """Play the episodes; what came of them, and their files."""
     count = len(chosen) * shots.episodes
     with Environments(task, min(cores(), count), camera) as environments:
-        total = -(-count // environments.at_once) * longest(task)
-        played = play(_counted(act, tell, total), environments, 1, shots.episodes, seed, tasks=chosen)
+        total = -(-count // environments.at_once) * task.episode_limit()
+        played = play(_counted(act, tell, total), environments, 1, shots.episodes, seed, only=chosen)
         tell(total, total)
-        plan = starts(environments.tasks, shots.episodes, seed)
-    return played, [camera.file(start) for start in plan if start.task in chosen]
+        plan = starts(task.goals, shots.episodes, seed)
+    return played, [camera.file(start) for start in plan if start.goal in chosen]
 
 
 def _counted(act: Act, tell: Tell, total: int) -> Act:
@@ -132,14 +131,3 @@ def in_words(reached: list[bool]) -> str:
     if len(reached) > 1:
         return f"{sum(reached)} of {len(reached)}"
     return "reached" if reached[0] else "missed"
-
-
-def longest(task: str) -> int:
-    """Steps after which an episode is ended."""
-    name = TaskName.parse(task)
-    if name.family == "kitchen":
-        return kitchen.LONGEST
-    import gymnasium
-    import ogbench  # noqa: F401  (its environments are known from then on)
-
-    return gymnasium.spec("-".join(filter(None, (name.family, name.variant, "v0")))).max_episode_steps or 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mvl.recipes.families import RECIPES
+from mvl.recipes.families import RECIPES, canonical
 from mvl.report.bootstrap import Interval, bootstrap_interval
 from mvl.report.statistics import interquartile_mean, probability_of_improvement
 from mvl.sweep.results import Result
@@ -38,7 +38,7 @@ def across(found: Sequence[Result]) -> list[Across]:
     scores = _scores(found)
     if len(scores) < 2:
         return []
-    recipes = {result.cell.column: result.cell.variant.recipe for result in found if result.cell.variant}
+    recipes = {result.cell.column: canonical(result.cell.experiment.recipe_name) for result in found if result.cell.experiment}
     lines = []
     for column, mine in scores.items():
         generator = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from mvl.data.files import append_line, open_unlinked, refuse_links
+from mvl.files import append_line, open_unlinked, refuse_links
 from mvl.processes import python_module
 
 
@@ -29,13 +29,15 @@ class Order(NamedTuple):
     """Of `mvl`, if the run is new."""
     log: str
     clock: str
+    own_code: tuple[str, ...] = ()
+    """Flags that name the caller's own parts and environment, to continue a run with."""
 
 
 def begin(order: Order, core: str = "any", device: int | None = None) -> "subprocess.Popen[bytes]":
     """In a session of its own: Ctrl-C reaches it through its starter alone, once."""
     Path(order.run).parent.mkdir(parents=True, exist_ok=True)
     there = (Path(order.run) / "run.json").exists()
-    command = ("train", "--resume", order.run, "--workers", "1") if there else order.command
+    command = ("train", "--resume", order.run, "--workers", "1", *order.own_code) if there else order.command
     chosen = {} if device is None else {"CUDA_VISIBLE_DEVICES": str(device)}
     refuse_links(Path(order.log), Path(order.clock))
     with open_unlinked(Path(order.log), "ab") as log:

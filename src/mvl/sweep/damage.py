@@ -5,27 +5,27 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mvl.errors import MvlError
+from mvl.experiment import Experiment
 from mvl.runs.folder import RunFolder
-from mvl.sweep.job import Variant
 from mvl.sweep.store import held
 
 BESIDE = (".log", ".clock.jsonl")
 """Endings of the files that lie beside a run and belong to it."""
 
 
-def set_aside(variants: Iterable[Variant], store: Path, say: Callable[[str], None], dry_run: bool = False) -> None:
-    """Name every damaged run of the variants and rename it to NAME.damaged; a dry run only names them."""
-    for variant in variants:
-        for run, reason in held(variant, store, None).damaged.items():
-            done = "would be set aside and trained again" if dry_run else _set_aside(run, variant, store)
+def set_aside(experiments: Iterable[Experiment], store: Path, say: Callable[[str], None], dry_run: bool = False) -> None:
+    """Name every damaged run of the experiments and rename it to NAME.damaged; a dry run only names them."""
+    for experiment in experiments:
+        for run, reason in held(experiment, store, None).damaged.items():
+            done = "would be set aside and trained again" if dry_run else _set_aside(run, experiment, store)
             say(f"damaged run {done}: {reason}")
 
 
-def _set_aside(run: Path, variant: Variant, store: Path) -> str:
+def _set_aside(run: Path, experiment: Experiment, store: Path) -> str:
     """What became of it. A run that is in use by another process is left alone."""
     try:
         with RunFolder(run).claimed():
-            if run not in held(variant, store, None).damaged:  # another sweep was faster
+            if run not in held(experiment, store, None).damaged:  # another sweep was faster
                 return "mended meanwhile"
             to = _free(run)
             os.rename(run, to)

@@ -70,7 +70,7 @@ class SweepDisplay:
 
     def _share(self, job: Job) -> float:
         """Of what was left to do when this began."""
-        total = job.variant.schedule.steps * len(job.seeds) - self.first[job]
+        total = job.experiment.schedule.steps * len(job.experiment.seeds) - self.first[job]
         return (progress_of(job) - self.first[job]) / total if total > 0 else 1.0
 
     def _show(self, running: Sequence[Job], ended: int, now: float, news: bool) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mvl.experiment import Experiment
 from mvl.report.statistics import Estimate, estimate
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import RunFolder
 from mvl.sweep.estimate import step_times
-from mvl.sweep.job import Variant
 from mvl.sweep.plan import Plan
 from mvl.sweep.results import Result, shown
 from mvl.sweep.table import piped, write_texts
@@ -62,10 +62,10 @@ def until(run: Path, seed: int, steps: int) -> float | None:
     return reported(rows)[seed]["overall"] if rows else None
 
 
-def stopped(found: Sequence[Result], times: Mapping[Variant, float]) -> list[Stopped]:
+def stopped(found: Sequence[Result], times: Mapping[Experiment, float]) -> list[Stopped]:
     """Of every finished cell whose step was timed; rows are compared within."""
-    timed = [r for r in found if r.cell.part == "overall" and r.seeds and r.cell.variant in times]
-    seconds = lambda result: times[result.cell.variant]
+    timed = [r for r in found if r.cell.part == "overall" and r.seeds and r.cell.experiment in times]
+    seconds = lambda result: times[result.cell.experiment]
     cheapest: dict[str, float] = {}
     for result in timed:
         cheapest[result.cell.row] = min(seconds(result), cheapest.get(result.cell.row, float("inf")))
@@ -74,8 +74,8 @@ def stopped(found: Sequence[Result], times: Mapping[Variant, float]) -> list[Sto
 
 def measured(plan: Plan, found: Sequence[Result], report: Callable[[int, int], None]) -> list[Stopped]:
     """With a step of every way to train timed now, or remembered from before."""
-    variants = list(dict.fromkeys(r.cell.variant for r in found if r.seeds and r.cell.variant))
-    return stopped(found, step_times(variants, plan.data, plan.store, report))
+    experiments = list(dict.fromkeys(r.cell.experiment for r in found if r.seeds and r.cell.experiment))
+    return stopped(found, step_times(experiments, plan.data, plan.store, report))
 
 
 def markdown(cells: Sequence[Stopped]) -> str:

@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mvl.data.files import atomic
-from mvl.data.names import TaskName
-from mvl.data.sources.npz import find
 from mvl.data.sources.unpacked import headers
 from mvl.errors import DataError
+from mvl.experiment import Experiment
+from mvl.files import atomic
 from mvl.processes import python_module
+from mvl.recipes.families import canonical
 from mvl.sweep.child import surroundings
-from mvl.sweep.job import Job, Variant
+from mvl.sweep.job import Job
 from mvl.sweep.store import held, progress_of, spent
 
 UNKNOWN_SIZES = [32, 8]
 """Numbers in an observation and an action where there is no data yet; a step's time hardly depends on them."""
 
 FACTORS = {"alpha", "beta", "cost", "expectile", "speed", "viscosity", "weight"}
-"""Settings that change what is computed but not how much: variants that differ in these alone are timed once."""
+"""Settings that change what is computed but not how much: experiments that differ in these alone are timed once."""
 
 
 class Probe:
@@ -77,8 +77,8 @@ def estimates(
         report(index, len(jobs))
         whole = _by_experience(job, store) or _by_measuring(job, known, probe)
         if whole is not None:
-            steps = job.variant.schedule.steps * len(job.seeds)
-            found[job] = whole * len(job.seeds) * (1 - progress_of(job) / steps)
+            steps = job.experiment.schedule.steps * len(job.experiment.seeds)
+            found[job] = whole * len(job.experiment.seeds) * (1 - progress_of(job) / steps)
     report(len(jobs), len(jobs))
     if remember:
         _remember(known, store)
@@ -86,57 +86,65 @@ def estimates(
 
 
 def step_times(
-    variants: Sequence[Variant], data: Path | None, store: Path, report: Callable[[int, int], None]
-) -> dict[Variant, float]:
+    experiments: Sequence[Experiment], data: Path | None, store: Path, report: Callable[[int, int], None]
+) -> dict[Experiment, float]:
     """Seconds of a training step of one seed; what cannot be measured here is left out."""
     known = _remembered(store)
     found = {}
     with Probe() as probe:
-        for index, variant in enumerate(variants):
-            report(index, len(variants))
-            seconds = _step(variant, 1, data, known, probe)
+        for index, experiment in enumerate(experiments):
+            report(index, len(experiments))
+            seconds = _step(experiment, 1, data, known, probe)
             if seconds is not None:
-                found[variant] = seconds
-    report(len(variants), len(variants))
+                found[experiment] = seconds
+    report(len(experiments), len(experiments))
     _remember(known, store)
     return found
 
 
 def _by_experience(job: Job, store: Path) -> float | None:
-    """What a seed took in finished runs of the same variant."""
-    seeds = held(job.variant, store, job.data).finished.values()
+    """What a seed took in finished runs of the same experiment."""
+    seeds = held(job.experiment, store, job.experiment.data.folder).finished.values()
     taken = sum(spent(run) for run in {seed.run for seed in seeds})
     return taken / len(seeds) if taken else None
 
 
 def _by_measuring(job: Job, known: dict[str, Any], probe: Probe) -> float | None:
     """Steps and evaluations of one seed, each timed once for its kind."""
-    variant, schedule = job.variant, job.variant.schedule
-    together = 1 if probe.machine.get("backend", "cpu") == "cpu" else len(job.seeds)  # a core has no room for more
-    step = _step(variant, together, job.data, known, probe)
-    if "play" not in known.get(variant.task, {}):
-        known[variant.task] = probe.ask(task=variant.task)
-    if step is None or not known[variant.task]:
+    experiment, schedule = job.experiment, job.experiment.schedule
+    together = 1 if probe.machine.get("backend", "cpu") == "cpu" else len(job.experiment.seeds)  # a core has no room for more
+    step = _step(experiment, together, job.experiment.data.folder, known, probe)
+    name = experiment.task.name
+    if name and "play" not in known.get(name, {}):
+        known[name] = probe.ask(task=name)
+    if step is None or not known.get(name):
         return None
-    play = known[variant.task]
+    play = known[name]
     evaluation = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
     return schedule.steps * step / together + -(-schedule.steps // schedule.eval_every) * evaluation
 
 
-def _step(variant: Variant, together: int, data: Path | None, known: dict[str, Any], probe: Probe) -> float | None:
+def _step(experiment: Experiment, together: int, data: Path | None, known: dict[str, Any], probe: Probe) -> float | None:
     """Seconds of a step of so many seeds, timed once for its kind."""
-    changes = {name: text for name, text in variant.changes if "." in name or name == "batch_size"}
+    changes = {name: text for name, text in experiment.changes().items() if "." in name or name == "batch_size"}
     told = (f"{name}={text}" for name, text in changes.items() if name.split(".")[-1] not in FACTORS)
-    kind = " ".join([probe.machine.get("backend", "cpu"), f"{together} seeds", variant.preset, variant.recipe, *told])
+    kind = " ".join(
+        [
+            probe.machine.get("backend", "cpu"),
+            f"{together} seeds",
+            str(experiment.preset),
+            canonical(experiment.recipe_name),
+            *told,
+        ]
+    )
     if "step" not in known.get(kind, {}):
-        question = {"recipe": variant.recipe, "preset": variant.preset, "task": variant.task, "changes": changes}
-        known[kind] = probe.ask(**question, sizes=_sizes(variant, data), seeds=together)
+        known[kind] = probe.ask(experiment=experiment.to_json(), sizes=_sizes(experiment, data), seeds=together)
     return known[kind].get("step")
 
 
-def _sizes(variant: Variant, data: Path | None) -> list[int]:
+def _sizes(experiment: Experiment, data: Path | None) -> list[int]:
     try:
-        held_arrays = headers(find(TaskName.parse(variant.task), data))
+        held_arrays = headers(experiment.task.find_data(data))
     except DataError:
         return UNKNOWN_SIZES
     return [held_arrays[name].shape[1] for name in ("observations", "actions")]

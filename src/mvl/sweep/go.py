@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mvl.data.names import TaskName
 from mvl.errors import MvlError, StoppedError
-from mvl.evaluation.environments import slot_class
 from mvl.runs.display import counting
 from mvl.sweep.damage import set_aside
-from mvl.sweep.data import how, missing, provide
+from mvl.sweep.data import provide
 from mvl.sweep.display import SweepDisplay, duration, warn
 from mvl.sweep.engines import Engine
 from mvl.sweep.engines.local import run, slots
 from mvl.sweep.estimate import Probe, estimates
 from mvl.sweep.job import Job
 from mvl.sweep.plan import Plan
+from mvl.tasks import Task
+from mvl.tasks.datasets import missing
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Options:
 
 def carry_out(plan: Plan, options: Options, say: Callable[[str], None] = print) -> dict[str, str]:
     """Returns what failed, with the reason. Whatever is finished stays so: the same call goes on where it was stopped."""
-    set_aside(plan.variants, plan.store, warn, options.dry_run)
+    set_aside(plan.experiments, plan.store, warn, options.dry_run)
     if not plan.jobs():
         say(described(plan, [], {}, None, []))
         return {}
@@ -48,34 +48,34 @@ def carry_out(plan: Plan, options: Options, say: Callable[[str], None] = print) 
         with counting("measuring") as report:
             seconds = estimates(jobs, plan.store, probe, report, remember=not options.dry_run)
     room = slots(machine.get("backend", "cpu"), machine.get("devices", 1), options.at_once)
-    lacking = missing([job.variant.task for job in jobs], plan.data)
+    lacking = missing([job.experiment.task for job in jobs], plan.data)
     say(described(plan, jobs, seconds, None if options.engine else len(room), lacking))
     if options.dry_run:
         return {}
-    refused = _not_playable(jobs) | provide(lacking, plan.data, options.episodes)
-    able = [job for job in jobs if not _reason(job, refused)]
+    refused = _not_playable(jobs)
+    failed_data = provide([task for task in lacking if task not in refused], plan.data, options.episodes)
+    reasons = {job: refused.get(job.experiment.task) or failed_data.get(job.experiment.task.dataset, "") for job in jobs}
+    able = [job for job, reason in reasons.items() if not reason]
     with SweepDisplay(able, seconds) as display, stopping_cleanly():
         failed = options.engine(able, display.report) if options.engine else run(able, display.report, room)
-    unable = {str(job): _reason(job, refused) for job in jobs if _reason(job, refused)}
+    unable = {str(job): reason for job, reason in reasons.items() if reason}
     return unable | {str(job): complaint for job, complaint in failed.items()}
 
 
-def described(
-    plan: Plan, jobs: Sequence[Job], seconds: dict[Job, float], at_once: int | None, lacking: Sequence[TaskName]
-) -> str:
+def described(plan: Plan, jobs: Sequence[Job], seconds: dict[Job, float], at_once: int | None, lacking: Sequence[Task]) -> str:
     """The plan in words: how much there is to do, and about how long that takes."""
-    wanted = len(plan.variants) * len(plan.seeds)
-    unable = len({cell.row for cell in plan.cells if cell.variant is None})
+    wanted = len(plan.experiments) * len(plan.seeds)
+    unable = len({cell.row for cell in plan.cells if cell.experiment is None})
     lines = [f"{plan.name}: {plan.title}"]
     lines.append(
-        f"{len(plan.cells)} cells from {len(plan.variants)} ways to train, {len(plan.seeds)} seeds each: {wanted} seeds in all"
+        f"{len(plan.cells)} cells from {len(plan.experiments)} ways to train, {len(plan.seeds)} seeds each: {wanted} seeds in all"
     )
     lines.append(f"{plan.done()} seeds are done, {len(jobs)} runs are left to do; store: {plan.store}")
     if unable:
         lines.append(f"{unable} rows are not available: {next(cell.why_not for cell in plan.cells if cell.why_not)}")
     if jobs:
         lines.append(f"estimated: {_time(jobs, seconds, at_once)}")
-    lines += [f"{name} is not at hand; it will be {how(name)}d first" for name in lacking]
+    lines += [f"{task.dataset} is not here; it will be {'generated' if task.generator else 'fetched'} first" for task in lacking]
     return "\n".join(lines)
 
 
@@ -89,19 +89,16 @@ def _time(jobs: Sequence[Job], seconds: dict[Job, float], at_once: int | None) -
     return f"{duration(longest)}, {at_once} at a time, {counted}{unknown}"
 
 
-def _not_playable(jobs: Sequence[Job]) -> dict[str, str]:
-    """Tasks whose environment is not installed."""
+def _not_playable(jobs: Sequence[Job]) -> dict[Task, str]:
+    """Tasks whose environment is not installed, with the reason."""
     refused = {}
-    for task in dict.fromkeys(job.variant.task for job in jobs):
+    for task in dict.fromkeys(job.experiment.task for job in jobs):
         try:
-            slot_class(task)
+            if task.check:
+                task.check()
         except MvlError as error:
-            refused[str(TaskName.parse(task).data)] = str(error)
+            refused[task] = str(error)
     return refused
-
-
-def _reason(job: Job, refused: dict[str, str]) -> str:
-    return refused.get(str(TaskName.parse(job.variant.task).data), "")
 
 
 @contextmanager

@@ -10,24 +10,25 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from mvl.data.files import atomic
 from mvl.errors import MvlError
+from mvl.experiment import Experiment
+from mvl.files import atomic
 from mvl.runs.folder import RunFolder
 from mvl.sweep.display import warn
-from mvl.sweep.job import Variant
+from mvl.sweep.job import folder_of
 from mvl.sweep.results import Result
 from mvl.sweep.store import held, runs_in
 
 COPIED = ("evaluations.jsonl", "surface.json")
 
 
-def take_in(records: Path, store: Path, variants: Iterable[Variant], say: Callable[[str], None] = warn) -> int:
+def take_in(records: Path, store: Path, experiments: Iterable[Experiment], say: Callable[[str], None] = warn) -> int:
     """Records of runs that the store has not, into the store; how many there were. Damaged records are named and left out."""
     taken = 0
-    for variant in variants:
-        damaged = held(variant, records, None).damaged
-        for record in runs_in(variant.folder(records)):
-            run = variant.folder(store) / record.name
+    for experiment in experiments:
+        damaged = held(experiment, records, None).damaged
+        for record in runs_in(folder_of(experiment, records)):
+            run = folder_of(experiment, store) / record.name
             if record in damaged:
                 say(f"damaged record not taken in: {damaged[record]}")
             elif not os.path.lexists(run):
@@ -38,11 +39,11 @@ def take_in(records: Path, store: Path, variants: Iterable[Variant], say: Callab
     return taken
 
 
-def check_equal(records: Path, store: Path, variants: Iterable[Variant]) -> None:
+def check_equal(records: Path, store: Path, experiments: Iterable[Experiment]) -> None:
     """Refuse records that `keep` would replace by something else: the store has another run of the same name."""
-    for variant in variants:
-        for file in sorted(variant.folder(records).glob("*/run.json")):
-            run, record = variant.folder(store) / file.parent.name, file.parent
+    for experiment in experiments:
+        for file in sorted(folder_of(experiment, records).glob("*/run.json")):
+            run, record = folder_of(experiment, store) / file.parent.name, file.parent
             if run.exists() and not _equal(run, record):
                 raise MvlError(
                     f"{record} is not a record of {run}; replace it with --overwrite, or choose another --records or --store."

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from mvl.data.names import TaskName
 from mvl.report.statistics import Estimate, estimate
 from mvl.sweep.plan import Cell, Plan
 from mvl.sweep.store import Seed, held
@@ -51,7 +50,7 @@ class Result:
 
     @property
     def steps(self) -> int | None:
-        return self.cell.variant.schedule.steps if self.cell.variant else None
+        return self.cell.experiment.schedule.steps if self.cell.experiment else None
 
 
 def shown(found: Estimate, seeds: int) -> str:
@@ -61,10 +60,10 @@ def shown(found: Estimate, seeds: int) -> str:
 
 def results(plan: Plan) -> list[Result]:
     """What the store holds for every cell, of the seeds that were asked for."""
-    there = {variant: held(variant, plan.store, plan.data, plan.records).finished for variant in plan.variants}
+    there = {experiment: held(experiment, plan.store, plan.data, plan.records).finished for experiment in plan.experiments}
     return [
-        Result(cell, tuple(there[cell.variant][seed] for seed in plan.seeds if seed in there[cell.variant]))
-        if cell.variant
+        Result(cell, tuple(there[cell.experiment][seed] for seed in plan.seeds if seed in there[cell.experiment]))
+        if cell.experiment
         else Result(cell, ())
         for cell in plan.cells
     ]
@@ -74,7 +73,7 @@ def _success(cell: Cell, seed: Seed) -> float:
     """Of the whole, or of one of its tasks (`task2`) or subtasks (`light_switch`)."""
     if cell.part == "overall":
         return seed.overall
-    assert cell.variant is not None
-    names = TaskName.parse(cell.variant.task).subtasks
+    assert cell.experiment is not None
+    names = cell.experiment.task.subtasks
     index = names.index(cell.part.replace("_", " ")) if names else int(cell.part.removeprefix("task")) - 1
     return seed.tasks[index]

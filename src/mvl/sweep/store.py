@@ -1,20 +1,21 @@
-"""What the store holds of a variant: finished seeds, unfinished runs, and how long they took."""
+"""What the store holds of a experiment: finished seeds, unfinished runs, and how long they took."""
 
 import json
 import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mvl.errors import DamagedError, MvlError, UsageError
+from mvl.experiment import Experiment
 from mvl.learn.checkpoint import step_of
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder
-from mvl.sweep.job import Job, Variant, spelled
+from mvl.sweep.job import Job, folder_of, is_of, spelled
 
 SET_ASIDE = re.compile(r"\.damaged(-\d+)?$")
 """How the names of damaged runs end after they were set aside."""
@@ -36,7 +37,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class Held:
-    """What is there of a variant."""
+    """What is there of a experiment."""
 
     finished: dict[int, Seed]
     unfinished: list[Job]
@@ -52,22 +53,22 @@ def runs_in(folder: Path) -> list[Path]:
     return [run for run in runs if not SET_ASIDE.search(run.name)]
 
 
-def held(variant: Variant, store: Path, data: Path | None, records: Path | None = None) -> Held:
-    """Every run in the variant's folder counts, whoever made it; a seed that is there twice counts once.
+def held(experiment: Experiment, store: Path, data: Path | None, records: Path | None = None) -> Held:
+    """Every run in the experiment's folder counts, whoever made it; a seed that is there twice counts once.
 
     Runs of `records` count if the store has none of the same name.
     """
     there = Held({}, [], [], {})
-    for run in _runs(variant, store, records):
+    for run in _runs(experiment, store, records):
         try:
             description = RunFolder.open(run)[1]
-            if not variant.made_by(description):
+            if not is_of(experiment, description):
                 there.others.append(run)
-            elif found := _finished(run, variant, description):
+            elif found := _finished(run, experiment, description):
                 for seed in found:
                     there.finished.setdefault(seed.number, seed)
             else:
-                there.unfinished.append(Job(variant, tuple(description.seeds), run, data))
+                there.unfinished.append(Job(with_seeds(experiment, description.experiment.seeds, data), run))
         except DamagedError as error:
             there.damaged[run] = str(error)
         except UsageError:  # made of parts or settings that this installation does not have
@@ -75,9 +76,9 @@ def held(variant: Variant, store: Path, data: Path | None, records: Path | None 
     return there
 
 
-def _finished(run: Path, variant: Variant, description: Description) -> list[Seed]:
-    """The seeds of a run of the variant, none if it is not finished."""
-    schedule, seeds = variant.schedule, description.seeds
+def _finished(run: Path, experiment: Experiment, description: Description) -> list[Seed]:
+    """The seeds of a run of the experiment, none if it is not finished."""
+    schedule, seeds = experiment.schedule, description.experiment.seeds
     saved, rows = _saved_step(run), _evaluations(run)
     if lost := metrics.missing(rows, metrics.due(saved or 0, schedule.eval_every, schedule.steps), seeds):
         file = RunFolder(run).evaluations_file  # resuming goes on after the checkpoint, so it would never be repeated
@@ -94,29 +95,34 @@ def _finished(run: Path, variant: Variant, description: Description) -> list[See
     return [Seed(seed, found["overall"], tuple(found["tasks"]), losses(seed), run, sha) for seed, found in means.items()]
 
 
-def _runs(variant: Variant, store: Path, records: Path | None) -> list[Path]:
-    places = [variant.folder(place) for place in (records, store) if place]
+def _runs(experiment: Experiment, store: Path, records: Path | None) -> list[Path]:
+    places = [folder_of(experiment, place) for place in (records, store) if place]
     by_name = {run.name: run for place in places for run in runs_in(place)}
     return [by_name[name] for name in sorted(by_name)]
 
 
 def remaining(
-    variant: Variant, seeds: list[int], store: Path, data: Path | None, together: bool, records: Path | None = None
+    experiment: Experiment, seeds: list[int], store: Path, data: Path | None, together: bool, records: Path | None = None
 ) -> list[Job]:
     """The jobs that are left: unfinished runs that have one of the seeds, and new ones for the seeds in none."""
-    there = held(variant, store, data, records)
+    there = held(experiment, store, data, records)
     missing = [seed for seed in seeds if seed not in there.finished]
     jobs = []
     for job in there.unfinished:
-        if set(job.seeds) & set(missing):
+        if set(job.experiment.seeds) & set(missing):
             jobs.append(job)
-            missing = [seed for seed in missing if seed not in job.seeds]
+            missing = [seed for seed in missing if seed not in job.experiment.seeds]
     for group in _groups(missing) if together else [(seed,) for seed in missing]:
-        run = variant.folder(store) / f"seeds-{spelled(group)}"
+        run = folder_of(experiment, store) / f"seeds-{spelled(group)}"
         if run in there.others:
             raise MvlError(f"{run} was trained with other settings than this asks for; move it away, or give another --store.")
-        jobs.append(Job(variant, group, run, data))
+        jobs.append(Job(with_seeds(experiment, group, data), run))
     return jobs
+
+
+def with_seeds(experiment: Experiment, seeds: Sequence[int], data: Path | None) -> Experiment:
+    """The experiment with these seeds, on the datasets of a folder."""
+    return replace(experiment, seeds=tuple(seeds), data=replace(experiment.data, folder=data))
 
 
 def _groups(seeds: list[int]) -> list[tuple[int, ...]]:
@@ -153,7 +159,7 @@ def _evaluations(run: Path) -> list[dict[str, Any]]:
 def progress_of(job: Job) -> int:
     """Steps done so far, times seeds."""
     rows = _logged(RunFolder(job.run).timing_file, "step")
-    return len(job.seeds) * min(job.variant.schedule.steps, int(rows[-1]["step"]) if rows else 0)
+    return len(job.experiment.seeds) * min(job.experiment.schedule.steps, int(rows[-1]["step"]) if rows else 0)
 
 
 def _logged(path: Path, number: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mvl.data.files import atomic, refuse_links
+from mvl.files import atomic, refuse_links
 from mvl.regularizers.mollified import Mollified
 from mvl.report.geometry import Geometry, geometry, mean
 from mvl.runs.folder import RunFolder

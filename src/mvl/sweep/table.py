@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mvl.data.files import atomic
+from mvl.experiment import Experiment
+from mvl.files import atomic
+from mvl.recipes.families import canonical
 from mvl.sweep.across import MEANING, across
 from mvl.sweep.display import duration
 from mvl.sweep.plan import Plan
@@ -79,10 +81,10 @@ def as_csv(plan: Plan, found: list[Result]) -> str:
         [*names, "per_seed", "per_task", "paper_mean", "paper_std", "paper_table", "agreement", "data_sha256", "seconds"]
     )
     for result in found:
-        cell, variant, paper = result.cell, result.cell.variant, result.cell.paper
+        cell, experiment, paper = result.cell, result.cell.experiment, result.cell.paper
         what = (
-            [variant.task, variant.recipe, " ".join(f"{n}={v.replace(' ', ',')}" for n, v in variant.changes), variant.preset]
-            if variant
+            [str(experiment.task), canonical(experiment.recipe_name), _changes(experiment), experiment.preset]
+            if experiment
             else [""] * 4
         )
         numbers = [f"{value:.2f}" for value in result.estimate] if result.estimate else ["", "", ""]
@@ -95,6 +97,10 @@ def as_csv(plan: Plan, found: list[Result]) -> str:
         per_task = " ".join(f"{100 * value:.2f}" for value in tasks)
         writer.writerow([*place, *numbers, per_seed, per_task, *published, result.agreement, data, seconds])
     return text.getvalue()
+
+
+def _changes(experiment: Experiment) -> str:
+    return " ".join(f"{name}={value.replace(' ', ',')}" for name, value in experiment.changes().items())
 
 
 def latex(plan: Plan, found: list[Result]) -> str:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mvl.data.files import atomic
 from mvl.errors import MvlError
+from mvl.files import atomic
+from mvl.recipes.families import canonical
 from mvl.report.statistics import Estimate, estimate
 from mvl.sweep.plan import Plan
 from mvl.sweep.results import Result
@@ -64,14 +65,20 @@ def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
     """The best as JSON, with everything it was chosen from."""
     if not ranked:
         raise MvlError("nothing is finished, so there is nothing to choose from.")
-    variant = ranked[0].result.cell.variant
-    assert variant is not None
+    experiment = ranked[0].result.cell.experiment
+    assert experiment is not None
     choice = {
-        **{"task": variant.task, "recipe": variant.recipe, "preset": variant.preset, "by": by, "seeds": plan.seeds},
+        **{
+            "task": str(experiment.task),
+            "recipe": canonical(experiment.recipe_name),
+            "preset": experiment.preset,
+            "by": by,
+            "seeds": plan.seeds,
+        },
         "chosen": ranked[0].label,
-        "changes": dict(variant.changes),
+        "changes": experiment.changes(),
         "ranking": [{"label": entry.label, **entry.score._asdict(), "per_seed": entry.result.values} for entry in ranked],
     }
     with atomic(path) as partial:
         partial.write_text(json.dumps(choice, indent=1) + "\n")
-    return f"chosen on {variant.task} alone, by {by}: {ranked[0].label}; wrote {path}"
+    return f"chosen on {experiment.task} alone, by {by}: {ranked[0].label}; wrote {path}"

@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array
 
 from mvl.errors import MvlError
-from mvl.report.mazes import Maze
+from mvl.tasks.maze import Maze
 from mvl.types import Key
 
 HALF = 0.6

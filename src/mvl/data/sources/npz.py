@@ -2,13 +2,13 @@
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from mvl.data.dataset import Dataset
-from mvl.data.names import TaskName
-from mvl.data.oracle import columns, oracle_goals
 from mvl.data.sources.archive import UNREADABLE
 from mvl.data.sources.unpacked import headers, unpack
 from mvl.errors import DataError
@@ -30,28 +30,21 @@ def default_folder() -> Path:
     return Path(os.environ.get("MVL_DATA", "~/.mvl/data")).expanduser()
 
 
-def find(task: TaskName, folder: Path | None = None) -> Path:
-    """The training file of a task."""
-    looked = folders(folder)
-    for place in looked:
-        if (place / f"{task.data}.npz").exists():
-            return place / f"{task.data}.npz"
-    places = " and ".join(str(place) for place in looked)
-    where = f" --data {folder}" if folder else ""
-    fetch = f"fetch it with: mvl data pull {task.data}{where}"
-    offer = f"make it with: mvl data generate {task.data}{where}, or {fetch}"
-    from mvl.data.generate.run import MAKERS
+class GoalColumns(NamedTuple):
+    """How goals are computed from a data file, where a goal is not a whole observation."""
 
-    hint = offer if task.family in MAKERS else fetch
-    raise DataError(f"{task.data}.npz is not in {places}; {hint}")
+    columns: tuple[str, ...]
+    """Arrays of the file."""
+    compute: Callable[..., np.ndarray]
+    """These arrays -> goals, (rows, g)."""
 
 
-def load(path: Path, task: TaskName | None = None, mapped: bool = False) -> Dataset:
-    """One file, checked; goals are told by the task's oracle or the file's own `goals`. Pickled arrays are never read.
+def load(path: Path, goals: GoalColumns | None = None, out_of_core: bool = False) -> Dataset:
+    """One file, checked. Goals are computed as given, or are the file's own `goals`. Pickled arrays are never read.
 
-    If mapped, its arrays are unpacked beside it and stay there.
+    Out of core, the arrays are unpacked beside the file and stay on disk.
     """
-    extra = columns(task) if task and task.oracle else ()
+    extra = tuple(column for column in goals.columns if column not in FIELDS) if goals else ()
     if not path.exists():
         raise DataError(f"{path} does not exist.")
     held = headers(path)
@@ -61,11 +54,11 @@ def load(path: Path, task: TaskName | None = None, mapped: bool = False) -> Data
     if len(held["observations"].shape) == 4:
         raise DataError(f"{path}: observations are images, which nothing here learns from yet; mvl data check reports on them.")
     wanted = (*FIELDS, *extra, *(field for field in OWN if field in held))
-    arrays = unpack(path, wanted) if mapped else read(path, wanted)
+    arrays = unpack(path, wanted) if out_of_core else read(path, wanted)
     own = {field: arrays.get(field) for field in OWN}
-    goals = oracle_goals(task, arrays) if task and task.oracle else own["goals"]
+    told = np.asarray(goals.compute(*(arrays[column] for column in goals.columns)), np.float32) if goals else own["goals"]
     plain = {field: arrays[field] for field in FIELDS}
-    return Dataset.from_arrays(**plain, source=str(path), oracle=goals, action_range=own["action_range"])
+    return Dataset.from_arrays(**plain, source=str(path), oracle=told, action_range=own["action_range"])
 
 
 def read(path: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -84,15 +77,15 @@ def bytes_of(path: Path) -> int:
 
 
 def load_pair(
-    path: Path, held_out: float | None = None, task: TaskName | None = None, mapped: bool = False
+    path: Path, held_out: float | None = None, goals: GoalColumns | None = None, out_of_core: bool = False
 ) -> tuple[Dataset, Dataset]:
     """Training and validation data: from the two files, or from one with a share of its episodes held out."""
     if held_out is not None:
-        return load(path, task, mapped).split(held_out)
+        return load(path, goals, out_of_core).split(held_out)
     validation = path.with_name(f"{path.stem}-val.npz")
     if path.exists() and not validation.exists():
         raise DataError(f"{validation} is missing beside {path.name}; put it there, or hold episodes out with --held-out 0.1")
-    train, held = load(path, task, mapped), load(validation, task, mapped)
+    train, held = load(path, goals, out_of_core), load(validation, goals, out_of_core)
     if train.observations.shape[1:] != held.observations.shape[1:] or train.actions.shape[1:] != held.actions.shape[1:]:
         raise DataError(f"{path} and {validation} differ in the dimensions of their observations or actions.")
     return train, held

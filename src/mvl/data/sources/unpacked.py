@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from mvl.data.files import atomic, locked
 from mvl.data.mapping import CHUNK
 from mvl.data.sources.archive import UNREADABLE, check_archive
 from mvl.errors import DataError
+from mvl.files import atomic, locked
 
 NOTE = "of.json"
 """In the folder of arrays: the state of the file they were unpacked from."""

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import mujoco
 import numpy as np
 
-from mvl.evaluation.environments import Start
+from mvl.errors import UsageError
+from mvl.tasks.simulator import Simulator, Start
 
 TIPS = ("ur5e/robotiq/pinch", "end_effector")
 """Sites between an arm's fingers: their way is the arm's path."""
@@ -47,10 +47,12 @@ class Episode:
         return len(self.poses) - 1
 
 
-def simulator(env: Any) -> tuple[Any, Any]:
-    """MuJoCo's model and data of an environment; a kitchen keeps them in a robot of its own."""
-    inner = getattr(env.unwrapped, "robot_env", env.unwrapped)
-    return inner.model, inner.data
+def physics(env: Any) -> tuple[Any, Any]:
+    """MuJoCo's model and data of an environment."""
+    bare = env.unwrapped
+    if not hasattr(bare, "model") or not hasattr(bare, "data"):
+        raise UsageError("the viewer shows environments that are simulated by MuJoCo; film this one with mvl video.")
+    return bare.model, bare.data
 
 
 def tip_site(model: Any) -> int | None:
@@ -72,40 +74,22 @@ def snapshot(model: Any, data: Any) -> Snapshot:
     )
 
 
-class GoalSeen(gymnasium.Wrapper):
-    """Keeps how an environment of OGBench looks at its goal: asked to draw the goal, it puts everything there for a moment."""
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        self.unwrapped.render = self._keep  # type: ignore[method-assign]
-        return self.env.reset(seed=seed, options={**(options or {}), "render_goal": True})
-
-    def _keep(self) -> None:
-        self.target = snapshot(*simulator(self))
-
-
-def kitchen_at(env: Any, goal: np.ndarray) -> Snapshot:
-    """How a kitchen looks at its goal, which is a position of all joints."""
-    model, _ = simulator(env)
-    imagined = mujoco.MjData(model)
-    imagined.qpos[:] = goal
-    mujoco.mj_forward(model, imagined)
-    return snapshot(model, imagined)
-
-
-def play_recorded(slot: Any, start: Start, choose: Choose, report: Callable[[int], None] = lambda step: None) -> Episode:
+def play_recorded(
+    simulator: Simulator, start: Start, choose: Choose, report: Callable[[int], None] = lambda step: None
+) -> Episode:
     """Play one episode, and keep how everything looked at each step."""
-    kitchen = hasattr(slot.env.unwrapped, "robot_env")
-    if not kitchen and not isinstance(slot.env, GoalSeen):
-        slot.env = GoalSeen(slot.env)
-    observation, goal = slot.reset(start)
-    target = kitchen_at(slot.env, goal) if kitchen else slot.env.target
-    model, data = simulator(slot.env)
+    if hasattr(simulator, "keeps_goal_state"):
+        simulator.keeps_goal_state = True
+    observation, goal = simulator.reset(start)
+    model, data = physics(simulator.env)
+    target = snapshot(*(getattr(simulator, "goal_state", None) or (model, data)))
     began, seen, observations = data.time, [snapshot(model, data)], [observation]
-    while not slot.done:
-        observation = slot.step(choose(observation, goal, len(seen) - 1))
+    while not simulator.done:
+        observation = simulator.step(choose(observation, goal, len(seen) - 1))
         seen.append(snapshot(model, data))
         observations.append(observation)
         report(len(seen) - 1)
     poses, colors, path = (np.stack([getattr(one, name) for one in seen]) for name in ("poses", "colors", "tip"))
     seconds = (data.time - began) / (len(seen) - 1)
-    return Episode(start.task, list(slot.success), np.array(observations, np.float32), goal, target, poses, colors, path, seconds)
+    success = list(simulator.success)
+    return Episode(start.goal, success, np.array(observations, np.float32), goal, target, poses, colors, path, seconds)

@@ -6,17 +6,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import viser
 
-from mvl.data.names import TaskName
 from mvl.deploy.viewer.access import own_page_only
 from mvl.deploy.viewer.recording import Recording
 from mvl.deploy.viewer.stage import Stage, path_color
 from mvl.errors import MvlError, UsageError
-from mvl.report.mazes import MAZES
 
 TICKS = 30
 """Per second: how often the controls are looked at."""
@@ -27,38 +25,12 @@ PIN, COPIES = "Goal: the orange pin.", "Goal: the pale copies; one floating abov
 NOTES = "<div style='padding:0 0.75em 0.5em;font-size:0.875em;line-height:1.5'>{}</div>"
 
 
-class View(NamedTuple):
-    """From where a kind of environment is looked at first."""
-
-    towards: tuple[float, float, float]
-    """Direction from what is looked at to the camera."""
-    distance: float
-    """In lengths of the ground."""
-    height: float
-    """Of what is looked at, in the same lengths."""
-    beside: int
-    """The axis along which a second run is set beside the first: across the screen."""
-    speed: str
-
-
-VIEWS = {
-    "maze": View((0, -0.62, 0.78), 1.25, 0.0, 0, "x 8"),
-    "arm": View((0.88, 0.14, 0.45), 1.65, 0.24, 1, "x 1"),
-    "kitchen": View((0.35, -0.83, 0.43), 1.7, 0.36, 0, "x 1"),
-}
-
-
-def view_of(task: str) -> View:
-    family = TaskName.parse(task).family
-    return VIEWS["maze" if family in MAZES else "kitchen" if family == "kitchen" else "arm"]
-
-
 class Page:
     """What a browser shows. `tick` looks at the controls and moves the stages accordingly."""
 
     def __init__(self, server: Any, recordings: list[Recording]) -> None:
         self.server, self.recordings = server, recordings
-        self.view = view_of(recordings[0].description.task)
+        self.view = recordings[0].description.task.view
         self.stages: list[Stage] = []
         for number, recording in enumerate(recordings):
             offset = np.zeros(3)
@@ -114,7 +86,7 @@ class Page:
         gui, first = self.server.gui, self.recordings[0]
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(0, 110, 80))
         gui.main_panel.dock_right()
-        gui.set_panel_label(first.description.task)
+        gui.set_panel_label(str(first.description.task))
         tasks = [self._task_name(task) for task in range(len(first.episodes))]
         self.task = gui.add_dropdown("task", tasks, visible=len(tasks) > 1)
         episodes = len(first.episodes[0])
@@ -156,7 +128,9 @@ def _legend(recording: Recording) -> str:
     """A line of HTML; other texts on the page are shown by viser as they are."""
     color = "#{:02x}{:02x}{:02x}".format(*path_color(recording))
     kind = "teal: mollified value" if recording.mollified else "purple: no mollifier"
-    return f"<b style='color:{color}'>{escape(recording.name)}</b>: {escape(recording.description.recipe_name)} ({kind})"
+    return (
+        f"<b style='color:{color}'>{escape(recording.name)}</b>: {escape(recording.description.experiment.recipe_name)} ({kind})"
+    )
 
 
 @contextmanager

@@ -8,16 +8,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from mvl.data.names import IMAGES, TaskName
-from mvl.deploy.viewer.episodes import Episode, play_recorded, simulator
+from mvl.deploy.viewer.episodes import Episode, physics, play_recorded
 from mvl.errors import UsageError
-from mvl.evaluation.environments import quietly, slot_class
 from mvl.evaluation.rollout import Act, starts
 from mvl.registry import name_of
 from mvl.report.fields import values_on_grid
-from mvl.report.mazes import Maze, maze_of
 from mvl.runs.evaluation import as_act, batched_act, restore
 from mvl.runs.folder import Description, RunFolder
+from mvl.tasks import Task
+from mvl.tasks.maze import Maze
+from mvl.tasks.simulator import Simulator, quiet_simulators
 
 Report = Callable[[int, int], None]
 """Called with the steps done and the steps there can be."""
@@ -37,17 +37,17 @@ class Recording:
 
     @property
     def mollified(self) -> bool:
-        return name_of("regularizer", self.description.recipe.regularizer) == "mollified"
+        return name_of("regularizer", self.description.experiment.recipe.regularizer) == "mollified"
 
 
 def check(runs: list[Path]) -> None:
     """Refuse runs that cannot be shown, or not beside each other."""
     described = [RunFolder.open(run)[1] for run in runs]
     for run, description in zip(runs, described, strict=True):
-        if not description.simulated or TaskName.parse(description.task).family in IMAGES:
+        if not description.task.simulated or description.task.images:
             raise UsageError(f"{run} was trained on {description.task}, which has no 3-D environment to look at.")
-    tasks = [TaskName.parse(description.task) for description in described]
-    if len({(task.family, task.variant) for task in tasks}) > 1:
+    tasks = [description.task for description in described]
+    if len({task.world or str(task) for task in tasks}) > 1:
         raise UsageError(f"{' and '.join(map(str, tasks))} are different environments; look at them one at a time.")
 
 
@@ -55,21 +55,24 @@ def record(run: Path, episodes: int, seed: int, report: Report = lambda done, to
     """Episodes started as `mvl eval` starts them with that seed, of the run's first policy, with the value it acted on."""
     description, learner, state = restore(run)
     params = jax.tree.map(lambda leaf: leaf[:1], state.params)
-    act = as_act(batched_act(learner, 1, description.schedule.eval_temperature), params)
-    with quietly():
-        slot = slot_class(description.task)(description.task)
-        played = _play_all(slot, act, episodes, (seed, int(state.step[0]), 1), report)
-    maze = maze_of(description.task)
+    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), params)
+    task = description.task
+    with quiet_simulators():
+        simulator = task.make_simulator()
+        played = _play_all(task, simulator, act, episodes, (seed, int(state.step[0]), 1), report)
+    maze = task.maze() if task.maze else None
     values: list[list[np.ndarray]] = []
     if maze is not None and learner.recipe.has_surface:
         first = jax.tree.map(lambda leaf: leaf[0], state.params)
-        values = [[values_on_grid(learner, first, maze, e.observations[0], e.goal) for e in task] for task in played]
-    model, _ = simulator(slot.env)
+        values = [[values_on_grid(learner, first, maze, e.observations[0], e.goal) for e in goal] for goal in played]
+    model, _ = physics(simulator.env)
     return Recording(run.resolve().name, description, model, played, maze, values)
 
 
-def _play_all(slot: Any, act: Act, episodes: int, seed: tuple[int, ...], report: Report) -> list[list[Episode]]:
-    longest, plan = slot.env.spec.max_episode_steps, starts(slot.tasks, episodes, seed)
+def _play_all(
+    task: Task, simulator: Simulator, act: Act, episodes: int, seed: tuple[int, ...], report: Report
+) -> list[list[Episode]]:
+    longest, plan = task.episode_limit(simulator.env), starts(task.goals, episodes, seed)
     played = []
     for number, start in enumerate(plan):
 
@@ -80,7 +83,7 @@ def _play_all(slot: Any, act: Act, episodes: int, seed: tuple[int, ...], report:
         def step(done: int, before: int = number * longest) -> None:
             report(before + done, len(plan) * longest)
 
-        played.append(play_recorded(slot, start, choose, step))
+        played.append(play_recorded(simulator, start, choose, step))
     if played[-1].length < longest:
         report(len(plan) * longest, len(plan) * longest)
     return [played[first : first + episodes] for first in range(0, len(played), episodes)]

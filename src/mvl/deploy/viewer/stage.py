@@ -9,7 +9,7 @@ from matplotlib import colormaps
 from mvl.deploy.viewer.episodes import Episode, tip_site
 from mvl.deploy.viewer.geometry import Shape, ground, moving, placed, shapes
 from mvl.deploy.viewer.recording import Recording
-from mvl.report.mazes import CELLS
+from mvl.tasks.maze import CELLS
 
 TEAL, PURPLE, ORANGE, GRAY, WHITE = (0, 158, 115), (123, 50, 148), (213, 94, 0), (222, 224, 227), (255, 255, 255)
 """Paths of a mollified value, paths of any other; goals; floors; the lines of paths."""

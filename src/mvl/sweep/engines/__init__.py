@@ -16,7 +16,7 @@ Engine = Callable[[Sequence[Job], Report], dict[Job, str]]
 def verdict(job: Job, code: int | None) -> str:
     """Nothing if the job is done, else what is wrong with its files, or the last words of its log."""
     try:
-        if code == 0 and is_done(job.run, job.variant.schedule.steps, job.seeds):
+        if code == 0 and is_done(job.run, job.experiment.schedule.steps, job.experiment.seeds):
             return ""
     except MvlError as error:
         return str(error)

@@ -1,1 +1,0 @@
-"""Makers of datasets, one file per environment family."""

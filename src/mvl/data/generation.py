@@ -1,0 +1,149 @@
+"""Generate a dataset: episodes over all cores, each from its own seed, kept on disk until the whole is there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mvl.data.pairs import Pair
+from mvl.files import atomic, scratch_folder
+from mvl.processes import Worker
+
+Report = Callable[[int, int], None]
+"""Called with episodes done and episodes in all."""
+
+
+class Size(NamedTuple):
+    """Size of a dataset."""
+
+    episodes: int
+    rows: int
+    """Rows per episode, one more than transitions."""
+    validation_episodes: int
+
+
+class Generator(Protocol):
+    """Makes episodes of data with an environment."""
+
+    def episode(self, seed: int) -> dict[str, np.ndarray]:
+        """Columns of one episode, a pure function of the seed."""
+        ...
+
+
+def columns_of(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Rows of one episode as arrays, with `terminals` true at the last; floats as float32, as in the published datasets."""
+    columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}
+    typed = {key: array.astype(np.float32) if array.dtype.kind == "f" else array for key, array in columns.items()}
+    return {**typed, "terminals": np.arange(len(rows)) == len(rows) - 1}
+
+
+def generate(
+    name: str,
+    generator: Callable[[], Generator],
+    size: Size,
+    folder: Path,
+    *,
+    seed: int = 0,
+    workers: int | None = None,
+    episodes: int | None = None,
+    overwrite: bool = False,
+    report: Report = lambda done, total: None,
+) -> tuple[Path, Path]:
+    """Make the training and validation files of a dataset; the same seed gives the same bytes on any number of cores.
+
+    What was made before an interruption is kept, and the same call continues from there.
+    """
+    train = episodes or size.episodes
+    held_out = max(1, episodes // 10) if episodes else size.validation_episodes
+    made = folder / f".{name}.made"
+    pair = Pair(
+        (folder / f"{name}.npz", folder / f"{name}-val.npz"),
+        made,
+        {"task": name, "seed": seed, "episodes": [train, held_out]},
+        overwrite,
+        "give --overwrite to mvl data generate to replace it, or name another folder with --data.",
+    )
+    pair.begin()
+    if pair.complete():
+        pair.clear()
+        return pair.paths
+    files = [made / f"{index}.npz" for index in range(train + held_out)]
+    seeds = np.random.SeedSequence(seed).generate_state(len(files))
+    _make(generator, [(file, int(value)) for file, value in zip(files, seeds, strict=True)], workers, report)
+    pair.publish(lambda partial: join(files[:train], partial), lambda partial: join(files[train:], partial))
+    return pair.paths
+
+
+def _make(generator: Callable[[], Generator], wanted: list[tuple[Path, int]], workers: int | None, report: Report) -> None:
+    """Make the episodes that are missing, in worker processes."""
+    missing = [(file, seed) for file, seed in wanted if not file.exists()]
+    done = len(wanted) - len(missing)
+    report(done, len(wanted))
+    if not missing:
+        return
+    with scratch_folder() as scratch:
+        logs = [Path(scratch) / f"worker{index}.log" for index in range(min(workers or os.cpu_count() or 1, len(missing)))]
+        crew = [Worker(EpisodeWriter, generator, scratch, log=log) for log in logs]
+        try:
+            for count, _ in enumerate(_written(missing, crew), start=done + 1):
+                report(count, len(wanted))
+        finally:
+            for worker in crew:
+                worker.close(patience=0)
+
+
+def _written(missing: list[tuple[Path, int]], crew: list[Worker]) -> Iterator[None]:
+    """Have the workers write these episodes, and yield after each."""
+    waiting, busy = iter(missing), dict[Any, Worker]()
+    free = crew
+    while True:
+        for worker, wanted in zip(free, waiting, strict=False):
+            worker.ask(wanted, new_round=True)
+            busy[worker.pipe] = worker
+        if not busy:
+            return
+        free = [busy.pop(pipe) for pipe in wait(list(busy))]
+        for worker in free:
+            worker.answer()
+            yield
+
+
+class EpisodeWriter:
+    """Runs in a worker process: makes episodes, each into a file of its own."""
+
+    def __init__(self, generator: Callable[[], Generator], scratch: str) -> None:
+        tempfile.tempdir = scratch
+        self.generator = generator()
+
+    def __call__(self, wanted: tuple[Path, int]) -> None:
+        file, seed = wanted
+        columns: dict[str, Any] = self.generator.episode(seed)
+        with atomic(file) as partial:
+            np.savez_compressed(partial, **columns)
+
+
+def join(episodes: list[Path], path: Path) -> None:
+    """One archive of the arrays of many, end to end; no array is ever whole in memory."""
+    with np.load(episodes[0]) as first:
+        kinds = {key: (first[key].dtype, first[key].shape[1:]) for key in first.files}
+        rows = sum(_rows(episode) for episode in episodes)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, (dtype, shape) in kinds.items():
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
+                header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (rows, *shape)}
+                np.lib.format.write_array_header_1_0(member, header)
+                for episode in episodes:
+                    with np.load(episode) as arrays:
+                        member.write(np.ascontiguousarray(arrays[key]).tobytes())
+
+
+def _rows(episode: Path) -> int:
+    with np.load(episode) as arrays:
+        return len(arrays["terminals"])

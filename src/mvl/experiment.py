@@ -1,0 +1,198 @@
+"""What is trained: a task, a recipe, a schedule, seeds and data. The one description of a training, in Python and as flags."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr
+from dataclasses import asdict, dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mvl import registry
+from mvl.errors import UsageError, unknown
+from mvl.recipes.families import name_of_parts
+from mvl.recipes.presets import PRESETS, Schedule, named_recipe
+from mvl.recipes.recipe import Recipe
+from mvl.settings import Configured, as_flags, as_text
+from mvl.tasks import Task, find_task
+
+if TYPE_CHECKING:
+    from mvl.data.dataset import Dataset
+
+CUSTOM = "custom"
+"""Name of a recipe that was given as an object."""
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Where the data is looked for and how it is read."""
+
+    folder: Path | None = None
+    """Folder of the datasets; by default OGBench's own and `$MVL_DATA`."""
+    held_out: float | None = None
+    """Share of the episodes held out for validation; None: the `-val.npz` file, or a tenth of a Dataset."""
+    out_of_core: bool | None = None
+    """Whether rows are read from disk while training; None: if the data does not fit in memory."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A training, before its data is read. Equal experiments on equal data give equal numbers."""
+
+    task: Task
+    recipe: Recipe
+    schedule: Schedule
+    recipe_name: str = CUSTOM
+    preset: str | None = None
+    """The preset it was made from, if known."""
+    seeds: tuple[int, ...] = (0,)
+    data: DataOptions = field(default_factory=DataOptions)
+
+    def __post_init__(self) -> None:
+        if not self.seeds:
+            raise UsageError("seeds must be at least 1.")
+        for seed in (min(self.seeds), max(self.seeds)):
+            if not 0 <= seed < 2**32:
+                raise UsageError(f"a seed must lie between 0 and 2**32 - 1; {seed} does not.")
+
+    @classmethod
+    def from_preset(
+        cls,
+        task: str | Path | Task | Dataset,
+        recipe: str | Recipe = "gcivl-mvl",
+        preset: str = "cpu",
+        *,
+        parts: Mapping[str, str] | None = None,
+        seeds: Sequence[int] = (0,),
+        data: DataOptions | None = None,
+    ) -> Experiment:
+        """A recipe at a preset's size with the task's published settings; `parts` replaces single axes by name."""
+        chosen = as_task(task)
+        named, schedule = named_recipe(recipe if isinstance(recipe, str) else "gcivl", preset, chosen, dict(parts or {}))
+        name, made = (recipe, named) if isinstance(recipe, str) else (CUSTOM, recipe)
+        return cls(chosen, made, schedule, name, preset, tuple(seeds), data or DataOptions())
+
+    @property
+    def configured(self) -> Configured:
+        return Configured(self.recipe, self.schedule)
+
+    def has_setting(self, name: str) -> bool:
+        return self.configured.full_name(name) is not None
+
+    def with_settings(self, changes: Mapping[str, Any]) -> Experiment:
+        """With settings replaced by name; texts are read as on the command line, and an axis's name replaces its part."""
+        names = {name: self.configured.full_name(name) for name in changes}
+        for name, full in names.items():
+            if full is None:
+                raise unknown("setting", name, self.configured.settings())
+        known = self.configured.settings()
+        named = {str(names[name]): value for name, value in changes.items()}
+        texts = {name: value for name, value in named.items() if isinstance(value, str) and not isinstance(known.get(name), str)}
+        made = self.configured.replaced({name: value for name, value in named.items() if name not in texts})
+        recipe, schedule = made.read(texts) if texts else made
+        return replace(self, recipe=recipe, schedule=schedule)
+
+    def with_flags(self, words: Sequence[str]) -> tuple[Experiment, list[str]]:
+        """With settings replaced as flags of `mvl train` say, and the words that this recipe has no setting for."""
+        if not words:
+            return self, []
+        try:
+            with redirect_stderr(StringIO()):  # tyro prints a box; our errors are one sentence
+                (recipe, schedule), rest = self.configured.parse_known(words)
+        except SystemExit:
+            raise UsageError(f"'{' '.join(words)}' cannot be read as settings; see: mvl train TASK --help") from None
+        return replace(self, recipe=recipe, schedule=schedule), rest
+
+    def changes(self) -> dict[str, str]:
+        """Settings that differ from the preset's, as texts."""
+        usual = self._preset()[0].configured.settings()
+        return {
+            name: as_text(value) for name, value in sorted(self.configured.settings().items()) if value != usual.get(name, value)
+        }
+
+    def to_flags(self) -> list[str]:
+        """The arguments of `mvl train` that describe this experiment, without the run folder."""
+        base, swapped = self._preset()
+        words = [str(self.task), "--recipe", base.recipe_name, "--preset", str(base.preset)]
+        words += [word for axis, part in swapped.items() for word in (f"--{axis}", part)]
+        words += self.own_code()
+        words += as_flags(base.configured.settings(), self.changes())
+        words += ["--seeds", str(len(self.seeds)), *(["--first-seed", str(self.seeds[0])] if self.seeds[0] else [])]
+        words += ["--data", str(self.data.folder)] if self.data.folder else []
+        return [*words, *(["--held-out", str(self.data.held_out)] if self.data.held_out is not None else [])]
+
+    def command(self) -> str:
+        """The shell command that repeats this training; a data file is named without its folder."""
+        return shlex.join(["mvl", "train", self.task.label, *self.to_flags()[1:]])
+
+    def own_code(self) -> list[str]:
+        """The flags that name the caller's own parts and environment, which another process has to import."""
+        modules = dict.fromkeys(name.partition(":")[0] for name in self.recipe.names().values() if ":" in name)
+        own = self.task.env if not self.task.name else None
+        return [word for module in modules for word in ("--parts", module)] + (
+            ["--env", registry.import_path(own)] if own else []
+        )
+
+    def _preset(self) -> tuple[Experiment, dict[str, str]]:
+        """The preset that this experiment differs least from, and the parts that no recipe's name stands for."""
+        names = self.recipe.names()
+        recipe = name_of_parts(names)
+        swapped = {} if recipe else names
+        made = [
+            Experiment.from_preset(self.task, recipe or "gcivl", preset, parts=swapped)
+            for preset in ([self.preset] if self.preset else PRESETS)
+        ]
+        mine = self.configured.settings()
+        different = lambda base: sum(mine[name] != value for name, value in base.configured.settings().items() if name in mine)
+        return min(made, key=different), swapped
+
+    def to_json(self) -> dict[str, Any]:
+        own = (
+            {}
+            if self.task.name
+            else {name: registry.import_path(getattr(self.task, name)) for name in ("env", "goal", "success")}
+        )
+        return {
+            "task": str(self.task),
+            **({"environment": own} if any(own.values()) else {}),
+            "recipe_name": self.recipe_name,
+            "preset": self.preset,
+            "recipe": self.recipe.to_json(),
+            "schedule": asdict(self.schedule),
+            "seeds": list(self.seeds),
+            "data": {**asdict(self.data), "folder": self.data.folder and str(self.data.folder)},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Experiment:
+        options = data["data"]
+        folder = options.get("folder")
+        return cls(
+            task=_task_from_json(data),
+            recipe=Recipe.from_json(data["recipe"]),
+            schedule=Schedule(**data["schedule"]),
+            recipe_name=data["recipe_name"],
+            preset=data.get("preset"),
+            seeds=tuple(data["seeds"]),
+            data=DataOptions(folder and Path(folder), options.get("held_out"), options.get("out_of_core")),
+        )
+
+
+def as_task(given: str | Path | Task | Dataset) -> Task:
+    """A task by its name, a data file or a dataset as a task without an environment, or the task itself."""
+    if isinstance(given, Task):
+        return given
+    if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".npz")):
+        return Task(data=given)
+    return find_task(given) if isinstance(given, str) else Task(data=given)
+
+
+def _task_from_json(data: Mapping[str, Any]) -> Task:
+    """Environments of the caller's own stay import paths until they are used."""
+    if data.get("simulated", True) and "environment" not in data and not data["task"].endswith(".npz"):
+        return Task() if data["task"] == "arrays" else find_task(data["task"])
+    own = data.get("environment", {})
+    path = None if data["task"] == "arrays" else Path(data["task"])
+    return Task(own.get("env") or None, path, own.get("goal") or None, own.get("success") or None)

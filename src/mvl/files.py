@@ -1,0 +1,164 @@
+"""Files on disk: written whole or not at all, never over something by accident."""
+
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from mvl.errors import MvlError, NoSpaceError
+
+PATIENCE = 2.0
+"""Seconds to wait for a lock in silence."""
+LONGEST_NAME = 200
+"""Bytes; file systems allow 255, of which the temporary name of `atomic` needs some."""
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary path that takes the real one's place when the block ends without an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    partial = Path(name)
+    try:
+        yield partial
+        with open(partial, "rb") as file:
+            os.fsync(file.fileno())
+        os.chmod(partial, 0o666 & ~_umask())
+        os.replace(partial, path)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpaceError(f"no space left for {path}; nothing was changed there. Free some and try again.") from None
+        raise
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, waiting: str) -> Iterator[None]:
+    """Hold an exclusive lock between processes for the length of the block.
+
+    The lock is on a file that is removed afterwards, and is released if its holder dies. A process that has to wait for more
+    than two seconds prints `waiting` to standard error.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with open(path, "w") as file:
+            _lock(file, waiting)
+            if not _is_at(path, file):  # removed by the holder waited for; others may have locked its successor
+                continue
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _lock(file: IO[str], waiting: str) -> None:
+    start = time.monotonic()
+    try:
+        while time.monotonic() < start + PATIENCE:
+            try:
+                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.02)
+        print(f"mvl: {waiting}", file=sys.stderr)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise MvlError(f"{file.name} cannot be locked ({error.strerror}); move the data to a file system with locks.") from None
+
+
+def _is_at(path: Path, file: IO[str]) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def refuse_links(*paths: Path) -> None:
+    """Raise if one of the paths is a symbolic link, since writing to it would change a file somewhere else."""
+    for path in paths:
+        if path.is_symlink():
+            raise MvlError(f"{path} is a symbolic link, which is not written through; put the file itself in its place.")
+
+
+def open_unlinked(path: Path, mode: str) -> IO[bytes]:
+    """`open` in a binary mode, except that a symbolic link is refused; links among the folders above it are followed."""
+    try:
+        return open(path, mode, opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666))
+    except OSError:
+        refuse_links(path)
+        raise
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line at the end of a file. Behind a line that a killed process left unfinished, it begins a line of its own."""
+    with open_unlinked(path, "a+b") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            unfinished = file.read(1) != b"\n"
+            file.write(b"\n" * unfinished)
+        file.write(line.encode() + b"\n")
+
+
+def new_file(path: Path, overwrite: bool) -> Path:
+    """`path`, checked without writing it: nothing is there, or `overwrite` allows to replace it, and its folder is writable."""
+    if os.path.lexists(path) and (path.is_dir() or not overwrite):
+        raise MvlError(
+            f"{path} exists already; choose another name{'' if path.is_dir() else ', or replace it with --overwrite'}."
+        )
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise MvlError(f"{path.name[:40]}... is too long for a file's name; choose a shorter one.")
+    writable_folder(path.parent)
+    return path
+
+
+def new_files(paths: Iterable[Path], overwrite: bool) -> list[Path]:
+    """`new_file` for several, which must differ from each other."""
+    checked = [new_file(path, overwrite) for path in paths]
+    for path in checked:
+        if checked.count(path) > 1:
+            raise MvlError(f"{path} is named for two files; choose another name for one of them.")
+    return checked
+
+
+def writable_folder(path: Path) -> Path:
+    """`path`, checked without making it: a folder, or a place where one can be made."""
+    place = next((place for place in (path, *path.parents) if place.exists()), None)
+    if place is None:
+        raise MvlError(f"{path} cannot be made: the current folder is gone; change to one that exists.")
+    if not place.is_dir():
+        raise MvlError(f"{place} is a file, where a folder is needed; choose another place.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise MvlError(f"{place} cannot be written to; change its permissions, or choose another place.")
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def scratch_folder() -> Iterator[str]:
+    """A temporary folder for files that simulators leave behind."""
+    folder = tempfile.mkdtemp(prefix="mvl-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,147 @@
+"""Settings of a recipe and its schedule by name (`steps`, `batch_size`, `regularizer.weight`): read, replaced, as flags."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr
+from dataclasses import fields, is_dataclass, make_dataclass, replace
+from io import StringIO
+from typing import Annotated, Any, NamedTuple
+
+from mvl import registry
+from mvl.errors import UsageError, unknown
+from mvl.recipes.presets import Schedule
+from mvl.recipes.recipe import Learning, Recipe
+
+
+class Configured(NamedTuple):
+    """A recipe and the schedule it is trained by."""
+
+    recipe: Recipe
+    schedule: Schedule
+
+    def settings(self) -> dict[str, Any]:
+        """Every setting by its full name."""
+        parts = {axis: getattr(self.recipe, axis) for axis in registry.AXES}
+        groups = [parts, _fields(self.schedule), _fields(written_out(self.recipe).learning)]
+        return {name: value for group in groups for name, value in _flat(group).items()}
+
+    def full_name(self, name: str) -> str | None:
+        """The full name of a setting or a part: a part's own name may stand for its axis. None: there is no such setting."""
+        head, dot, rest = name.replace("-", "_").partition(".")
+        for axis in registry.AXES:
+            if rest and head == registry.name_of(axis, getattr(self.recipe, axis)):
+                head = axis
+        full = f"{head}{dot}{rest}"
+        return full if full in self.settings() or full in (*registry.AXES, "learning", *GOAL_MIXES) else None
+
+    def replaced(self, changes: Mapping[str, Any]) -> "Configured":
+        """With the settings or whole parts of these full names replaced."""
+        tree: dict[str, Any] = {}
+        for name, value in changes.items():
+            _put(tree, _place(name), value)
+        recipe = self.recipe if "recipe" not in tree else _replaced(_with_mixes(self.recipe, tree["recipe"]), tree["recipe"])
+        return Configured(recipe, _replaced(self.schedule, tree.get("schedule", {})))
+
+    def parsed(self, words: Sequence[str], prog: str = "mvl train") -> "Configured":
+        """With the settings changed that are given as flags; a flag it does not know is an error. Exits as argparse does."""
+        made, unknown_words = self.parse_known(words, prog)
+        if unknown_words:
+            raise unknown("setting", unknown_words[0].lstrip("-"), self.settings())
+        return made
+
+    def parse_known(self, words: Sequence[str], prog: str = "mvl train") -> tuple["Configured", list[str]]:
+        """With the settings changed that are given as flags, and the words that no setting takes."""
+        import tyro
+
+        made: Any
+        made, rest = tyro.cli(self._as_class(), args=list(words), prog=prog, return_unknown_args=True)
+        parts = {axis: getattr(made, axis) for axis in registry.AXES}
+        return Configured(Recipe(**parts, learning=made.learning), made.schedule), rest
+
+    def read(self, texts: Mapping[str, str]) -> "Configured":
+        """With settings changed that are given as texts, by full name."""
+        try:
+            with redirect_stderr(StringIO()):  # tyro prints a box; our errors are one sentence
+                return self.parsed(as_flags(self.settings(), texts))
+        except SystemExit:
+            shown = ", ".join(f"{name}={value}" for name, value in texts.items())
+            raise UsageError(f"a value in {shown} has the wrong type for its setting; see: mvl train TASK --help") from None
+
+    def _as_class(self) -> type:
+        """A dataclass of all settings with these as defaults, from which tyro makes flags and their help."""
+        import tyro
+
+        flat = tyro.conf.arg(name="")  # --steps, not --schedule.steps
+        learning = written_out(self.recipe).learning
+        groups: list[Any] = [(axis, type(part), part) for axis in registry.AXES if (part := getattr(self.recipe, axis))]
+        groups += [
+            ("schedule", Annotated[Schedule, flat], self.schedule),
+            ("learning", Annotated[Learning, flat, tyro.conf.AvoidSubcommands], learning),
+        ]
+        return make_dataclass("Settings", groups, frozen=True)
+
+
+GOAL_MIXES = ("value_goals", "actor_goals")
+
+
+def written_out(recipe: Recipe) -> Recipe:
+    """The same recipe with the value's goal mix stated even if it is the value's default, so that recipes compare."""
+    return replace(recipe, learning=replace(recipe.learning, value_goals=recipe.value_goals))
+
+
+def as_flags(known: Mapping[str, Any], changes: Mapping[str, str]) -> list[str]:
+    """Changed settings as arguments of `mvl train`; `known` are the current values, whose types decide on the form."""
+    words: list[str] = []
+    for name, value in changes.items():
+        dashed = name.replace("_", "-")
+        if isinstance(known.get(name), bool):
+            head, dot, last = dashed.rpartition(".")
+            words.append(f"--{dashed}" if value.lower() in ("true", "1", "yes") else f"--{head}{dot}no-{last}")
+        else:
+            words += [f"--{dashed}", *value.split()]
+    return words
+
+
+def as_text(value: Any) -> str:
+    """A value as `mvl train` takes it."""
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    return {f.name: getattr(thing, f.name) for f in fields(thing)}
+
+
+def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested dataclasses as dotted names."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        name = f"{before}{key}"
+        found |= _flat(_fields(value), f"{name}.") if is_dataclass(value) else {name: value}
+    return found
+
+
+def _place(name: str) -> list[str]:
+    """The path of a setting from a `Configured`."""
+    head = name.split(".")[0]
+    if head in registry.AXES or head == "learning":
+        return ["recipe", *name.split(".")]
+    if head in Schedule.__dataclass_fields__:
+        return ["schedule", *name.split(".")]
+    return ["recipe", "learning", *name.split(".")]
+
+
+def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    for step in path[:-1]:
+        tree = tree.setdefault(step, {})
+    tree[path[-1]] = value
+
+
+def _replaced(thing: Any, tree: Mapping[str, Any]) -> Any:
+    """A nested dataclass with leaves replaced, each level at once, so that checks see all changes together."""
+    values = {name: _replaced(getattr(thing, name), value) if isinstance(value, dict) else value for name, value in tree.items()}
+    return replace(thing, **values)
+
+
+def _with_mixes(recipe: Recipe, tree: Mapping[str, Any]) -> Recipe:
+    """A single share of the value's goal mix can only be replaced where the mix is stated."""
+    changed = tree.get("learning", {})
+    return written_out(recipe) if isinstance(changed, dict) and isinstance(changed.get("value_goals"), dict) else recipe

@@ -1,0 +1,132 @@
+"""Environments as the evaluation plays them: one episode at a time, fixed by its start and the actions alone."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mvl.errors import MvlError
+from mvl.files import scratch_folder
+
+if TYPE_CHECKING:
+    from mvl.tasks.task import Task
+
+LIMIT = 1000
+"""Steps of an episode where neither the task nor the environment's spec sets a limit."""
+GOAL_KEYS, SUCCESS_KEYS = ("desired_goal", "goal"), ("success", "is_success")
+
+
+class Start(NamedTuple):
+    """The start of an episode."""
+
+    goal: int
+    """Number of the evaluation goal, from 1."""
+    seed: int
+    """Seed of all randomness in the episode."""
+
+
+class Simulator(Protocol):
+    """An environment that plays one episode at a time."""
+
+    env: Any
+    observation: np.ndarray
+    done: bool
+    success: list[bool]
+    """Whether the goal, or each subtask, is reached by now."""
+
+    def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
+        """Begin an episode; returns the first observation and the goal."""
+        ...
+
+    def step(self, action: np.ndarray) -> np.ndarray:
+        """The next observation; after the end of the episode, the last one again."""
+        ...
+
+
+class GymSimulator:
+    """Any Gymnasium environment that states its goals, with vector observations.
+
+    The goal of an episode is `info["goal"]` after the reset, or the entry `desired_goal` or `goal` of a dictionary
+    observation. Success is `info["success"]` or `info["is_success"]`, unless the task has its own `success`.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.reached = task, task.success_function
+        self.env: Any = task.make_env()
+        self.limit = task.episode_limit(self.env)
+
+    def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
+        self.steps, self.done, self.success = 0, False, [False]
+        options = {"task_id": start.goal} if self.task.goals > 1 else None
+        np.random.seed(start.seed % 2**32)
+        observation, info = self.env.reset(seed=start.seed % 2**31, options=options)
+        self.observation, self.goal = self._vector(observation), self._goal(observation, info)
+        return self.observation, self.goal
+
+    def step(self, action: np.ndarray) -> np.ndarray:
+        if self.done:
+            return self.observation
+        self.steps += 1
+        observation, _, terminated, truncated, info = self.env.step(self._scaled(action))
+        self.observation = self._vector(observation)
+        self.success = [self._reached(info)]
+        self.done = bool(terminated or truncated or self.steps >= self.limit)
+        return self.observation
+
+    def _scaled(self, action: np.ndarray) -> np.ndarray:
+        """The policy's action in [-1, 1], in the units of the data."""
+        action_range = self.task.action_range
+        if action_range is None:
+            return action
+        low, high = np.asarray(action_range, np.float32)
+        return low + (action + 1) / 2 * (high - low)
+
+    def _vector(self, observation: Any) -> np.ndarray:
+        inner = observation.get("observation") if isinstance(observation, dict) else observation
+        if inner is None:
+            raise MvlError(f"{self.task}: a dictionary observation needs the key 'observation'; it has {', '.join(observation)}.")
+        return np.asarray(inner, np.float32).reshape(-1)
+
+    def _goal(self, observation: Any, info: dict[str, Any]) -> np.ndarray:
+        told = info.get("goal")
+        if told is None and isinstance(observation, dict):
+            told = next((observation[key] for key in GOAL_KEYS if key in observation), None)
+        if told is None:
+            raise MvlError(f"{self.task}: its environment states no goal; return it at reset as info['goal'].")
+        return np.asarray(told, np.float32).reshape(-1)
+
+    def _reached(self, info: dict[str, Any]) -> bool:
+        if self.reached is not None:
+            return bool(self.reached(self.observation, self.goal))
+        for key in SUCCESS_KEYS:
+            if key in info:
+                return bool(info[key])
+        raise MvlError(
+            f"{self.task}: its environment does not say when a goal is reached; return info['success'] at each step, "
+            "or give the task a success function."
+        )
+
+
+def first_states(task: Task, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """First observations (goals, d) and evaluation goals (goals, k) of a task; the seed is that of their noise."""
+    with quiet_simulators():
+        simulator = task.make_simulator()
+        pairs = [simulator.reset(Start(number + 1, seed)) for number in range(task.goals)]
+    return np.array([start for start, _ in pairs], np.float32), np.array([goal for _, goal in pairs], np.float32)
+
+
+@contextmanager
+def quiet_simulators() -> Iterator[None]:
+    """For environments in this process: their warnings are ignored, and model files they leave behind removed."""
+    with scratch_folder() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before, tempfile.tempdir = tempfile.tempdir, scratch
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before

@@ -1,0 +1,184 @@
+"""What a task is: data to learn from, and an environment whose goals are to be reached. Everything else is optional."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mvl.data.sources.npz import GoalColumns, folders
+from mvl.errors import DataError, UsageError
+from mvl.registry import import_path, imported
+from mvl.tasks.simulator import LIMIT, GymSimulator, Simulator
+
+if TYPE_CHECKING:
+    from mvl.data.dataset import Dataset
+    from mvl.data.generation import Generator, Size
+    from mvl.tasks.maze import Maze
+
+
+class Settings(NamedTuple):
+    """Hyperparameters published for a task."""
+
+    parts: dict[str, dict[str, Any]] = {}
+    """Settings of single parts, by the part's name."""
+    learning: dict[str, Any] = {}
+    """Changes to `Learning`."""
+
+
+class View(NamedTuple):
+    """The viewer's first camera position, relative to the extent of the floor."""
+
+    towards: tuple[float, float, float]
+    """Direction from the center of the scene to the camera."""
+    distance: float
+    """Distance of the camera, in lengths of the floor."""
+    height: float
+    """Height of the point looked at, in lengths of the floor."""
+    beside: int
+    """Axis along which a second run is placed."""
+    speed: str
+    """Initial playback speed."""
+
+
+MAZE_VIEW = View((0, -0.62, 0.78), 1.25, 0.0, 0, "x 8")
+ARM_VIEW = View((0.88, 0.14, 0.45), 1.65, 0.24, 1, "x 1")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Goals to be reached in an environment, and the data to learn that from.
+
+    The first four fields make a task of one's own: `Task(env=make_env, data="demos.npz")`. Families fill in the others.
+    """
+
+    env: Callable[[], Any] | str | None = None
+    """Makes a Gymnasium environment: a function, or its import path `module:function`. None: nothing to evaluate in."""
+    data: Path | str | Dataset | None = None
+    """The training data: an .npz file with a `-val.npz` file beside it, or a Dataset."""
+    goal: Callable[..., np.ndarray] | str | None = None
+    """Goals of data rows, (rows, g), computed from the `goal_columns`; by default a goal is a whole observation."""
+    success: Callable[[np.ndarray, np.ndarray], bool] | str | None = None
+    """Whether an observation has reached a goal; by default the environment says so in its `info`."""
+    name: str = ""
+    dataset: str = ""
+    """Name of the dataset in the data folders, for tasks with published or generated data."""
+    goals: int = 1
+    """Number of evaluation goals; with more than one, a reset gets `options={"task_id": number}`, counted from 1."""
+    subtasks: tuple[str, ...] = ()
+    """Names of what every episode is scored by, where that is more than its goal."""
+    world: str = ""
+    """Name of the environment; tasks that share it can be viewed side by side."""
+    images: bool = False
+    """Whether observations are images."""
+    goal_columns: tuple[str, ...] = ("observations",)
+    """Columns of the data file that `goal` is computed from."""
+    action_range: Sequence[Sequence[float]] | None = None
+    """The environment's actions that -1 and 1 stand for; None: themselves."""
+    limit: Callable[[], int] | None = None
+    """Steps after which an episode ends; by default as the environment's spec says."""
+    simulator: Callable[[Task], Simulator] = GymSimulator
+    """Plays episodes of this task."""
+    shared_simulators: Callable[[Task], Callable[[], Simulator]] | None = None
+    """Makes simulators of one process that share a physics model: cheaper, but their state cannot be drawn."""
+    at_once: int = 512
+    """Simulators that may exist at the same time, by their memory."""
+    check: Callable[[], None] | None = None
+    """Raises MvlError if a package that the environment needs is missing."""
+    generator: Callable[[], Generator] | None = None
+    """Makes episodes of data with the environment."""
+    size: Size | None = None
+    """Size of the published dataset, which generated ones have too."""
+    fetch: Callable[..., list[Path]] | None = None
+    """Fetches both files of the dataset: (name, folder or None, addresses to look at first or None, report) -> paths."""
+    origin: str = ""
+    """Where `fetch` gets the dataset from, for listings."""
+    settings: Callable[[str], Settings] | None = None
+    """Published hyperparameters, given the name of the value."""
+    maze: Callable[[], Maze] | None = None
+    """The map of the maze, for pictures and for measuring distances."""
+    metric: bool = False
+    """Whether a value should follow the length of the shortest path through the maze."""
+    view: View = ARM_VIEW
+    """First camera position of the viewer."""
+    camera: Callable[[Any], Any] | None = None
+    """The camera that films the environment; by default MuJoCo's free camera."""
+
+    def __str__(self) -> str:
+        return self.name or (str(self.data) if isinstance(self.data, str | Path) else "arrays")
+
+    @property
+    def label(self) -> str:
+        """A short name, without the folder of a data file."""
+        return Path(str(self)).name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Task) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells tasks apart: the name, and the import paths of the functions of a task of one's own."""
+        return str(self), *(import_path(part) if part and not self.name else "" for part in (self.env, self.goal, self.success))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether there is an environment to evaluate in."""
+        return self.env is not None
+
+    @property
+    def env_function(self) -> Callable[[], Any]:
+        """The function that makes an environment."""
+        if self.env is None:
+            raise UsageError(f"{self} has no environment to play in; name one with --env module:function.")
+        return _function(self.env)
+
+    @property
+    def success_function(self) -> Callable[[np.ndarray, np.ndarray], bool] | None:
+        return _function(self.success) if self.success else None
+
+    @property
+    def goal_columns_of_file(self) -> GoalColumns | None:
+        """How goals are computed from the data file; None: they are its own, or whole observations."""
+        return GoalColumns(self.goal_columns, _function(self.goal)) if self.goal else None
+
+    def make_env(self) -> Any:
+        """A new environment."""
+        if self.check:
+            self.check()
+        return self.env_function()
+
+    def make_simulator(self) -> Simulator:
+        """A new environment as the evaluation plays it."""
+        return self.simulator(self)
+
+    def episode_limit(self, env: Any = None) -> int:
+        """Steps after which an episode ends."""
+        if self.limit:
+            return self.limit()
+        spec = getattr(self.make_env() if env is None else env, "spec", None)
+        return getattr(spec, "max_episode_steps", None) or LIMIT
+
+    def find_data(self, folder: Path | None = None) -> Path:
+        """The training file; searched for in the data folders if the task has a named dataset."""
+        if not self.dataset:
+            assert isinstance(self.data, str | Path), "arrays are in no file"
+            return Path(self.data)
+        searched = folders(folder)
+        for place in searched:
+            if (place / f"{self.dataset}.npz").exists():
+                return place / f"{self.dataset}.npz"
+        where = f" --data {folder}" if folder else ""
+        fetch = f"fetch it with: mvl data pull {self.dataset}{where}"
+        hint = f"make it with: mvl data generate {self.dataset}{where}, or {fetch}" if self.generator else fetch
+        raise DataError(f"{self.dataset}.npz is not in {' and '.join(map(str, searched))}; {hint}")
+
+
+def _function(given: Callable[..., Any] | str) -> Callable[..., Any]:
+    """A function, or what its import path stands for."""
+    return imported(given) if isinstance(given, str) else given

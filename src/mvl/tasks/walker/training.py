@@ -1,0 +1,142 @@
+"""Train an ant to walk in any direction, on OGBench's own online ant."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from mvl.nets.mlp import MLP
+from mvl.tasks.walker.gait import BODY, JOINTS, Layer, Walker, outputs, upside_down, walk
+from mvl.tasks.walker.soft_actor_critic import LOG_DEVIATIONS, SoftActorCritic, Step
+
+RANDOM_STEPS = 5_000
+"""Actions at random before anything is learned."""
+DISPATCH = 16
+"""Steps walked, then as many updates in one dispatch."""
+BATCH = 256
+TURN = 100
+"""A new direction every so many steps."""
+EPISODE = 500
+RELABELED = 0.5
+"""Share of a batch whose direction is drawn anew: how far a step leads in one direction tells how far in any other."""
+
+Report = Callable[[int, int], None]
+
+
+class Replay:
+    """Every step walked so far."""
+
+    def __init__(self, size: int) -> None:
+        self.count = 0
+        self.body = np.zeros((size, BODY), np.float32)
+        self.next_body = np.zeros((size, BODY), np.float32)
+        self.moved = np.zeros((size, 2), np.float32)
+        self.direction = np.zeros((size, 2), np.float32)
+        self.action = np.zeros((size, JOINTS), np.float32)
+        self.fell = np.zeros(size, np.float32)
+
+    def add(self, **row: Any) -> None:
+        for name, value in row.items():
+            getattr(self, name)[self.count] = value
+        self.count += 1
+
+    def sample(self, rng: np.random.Generator, shape: tuple[int, int]) -> Step:
+        """Batches of transitions; the reward is how far a step led in its direction."""
+        rows = rng.integers(self.count, size=shape)
+        anew = rng.uniform(size=(*shape, 1)) < RELABELED
+        direction = np.where(anew, unit(rng.normal(size=(*shape, 2))), self.direction[rows]).astype(np.float32)
+        return Step(
+            states=np.concatenate([self.body[rows], direction], axis=-1),
+            actions=self.action[rows],
+            rewards=(self.moved[rows] * direction).sum(-1),
+            ended=self.fell[rows],
+            nexts=np.concatenate([self.next_body[rows], direction], axis=-1),
+        )
+
+
+class Ant:
+    """The online ant with a direction; ends upside down or after a while, and starts anew by itself."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        from ogbench.online_locomotion.ant import AntEnv
+
+        self.env: Any = AntEnv(terminate_when_unhealthy=False)
+        self.rng = rng
+        self.reset()
+
+    def reset(self) -> None:
+        self.body, _ = self.env.reset(seed=int(self.rng.integers(2**31)))
+        self.age = 0
+        self.turn()
+
+    def turn(self) -> None:
+        self.direction = unit(self.rng.normal(size=2))
+
+    def step(self, action: np.ndarray) -> dict[str, Any]:
+        """Walk one step; what happened, for the replay."""
+        before, body, direction = self.env.data.qpos[:2].copy(), self.body, self.direction
+        self.body, *_ = self.env.step(action)
+        moved = self.env.data.qpos[:2] - before
+        fell = upside_down(self.body)
+        row = {"body": body, "direction": direction, "action": action, "moved": moved, "fell": fell, "next_body": self.body}
+        self.age += 1
+        if fell or self.age == EPISODE:
+            self.reset()
+        elif self.age % TURN == 0:
+            self.turn()
+        return row
+
+
+def train_ant(steps: int, seed: int = 0, report: Report = lambda done, total: None) -> Walker:
+    """Walk and learn for that many steps, one update a step."""
+    rng = np.random.default_rng(seed)
+    ant, replay = Ant(rng), Replay(steps)
+    agent = SoftActorCritic(states=BODY + 2, actions=JOINTS)
+    state = jax.jit(agent.init)(jax.random.key(seed))
+    updates = jax.jit(agent.updates, donate_argnums=0)
+    walker = as_walker(state.nets.actor)
+    while replay.count < steps:
+        for _ in range(min(DISPATCH, steps - replay.count)):
+            wild = replay.count < RANDOM_STEPS
+            action = rng.uniform(-1, 1, JOINTS) if wild else explore(walker, ant.body, ant.direction, rng)
+            replay.add(**ant.step(action))
+        if replay.count >= RANDOM_STEPS:
+            state = updates(state, replay.sample(rng, (DISPATCH, BATCH)))
+            walker = as_walker(state.nets.actor)
+        report(replay.count, steps)
+    return walker
+
+
+def explore(walker: Walker, body: np.ndarray, direction: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    mean, log_deviation = outputs(walker, body, direction)
+    return np.tanh(mean + np.exp(np.clip(log_deviation, *LOG_DEVIATIONS)) * rng.normal(size=JOINTS))
+
+
+def as_walker(actor: MLP) -> Walker:
+    return tuple(Layer(np.asarray(layer.kernel), np.asarray(layer.bias)) for layer in (*actor.hidden, actor.output))
+
+
+class Gait(NamedTuple):
+    """How well a walker walks."""
+
+    speed: float
+    """Meters a step in the wanted direction."""
+    falls: float
+    """Per 1000 steps."""
+
+
+def gait(walker: Walker, steps: int = 5_000, noise: float = 0.2, seed: int = 0) -> Gait:
+    """Measured with the noise that the data is made with."""
+    rng = np.random.default_rng(seed)
+    ant = Ant(rng)
+    rows = []
+    for _ in range(steps):
+        action = np.clip(walk(walker, ant.body, ant.direction) + rng.normal(0, noise, JOINTS), -1, 1)
+        rows.append(ant.step(action))
+    speed = np.mean([row["moved"] @ row["direction"] for row in rows])
+    return Gait(float(speed), 1000 * float(np.mean([row["fell"] for row in rows])))
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
