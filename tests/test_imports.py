@@ -14,6 +14,7 @@ ORDER = [
     "xla_flags",
     "processes",
     "files",
+    "extras",
     "types",
     "registry",
     "data",
@@ -34,6 +35,8 @@ ORDER = [
     "bench",
     "cli",
 ]
+OPTIONAL = {"ogbench", "dm_control", "gymnasium", "gymnasium_robotics", "mujoco", "h5py", "pyarrow", "minari", "imageio_ffmpeg"}
+OPTIONAL |= {"viser", "trimesh", "skfmm", "ray", "submitit", "imageio"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -71,6 +74,17 @@ def test_files_and_functions_stay_small(path):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is long"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_optional_packages_are_imported_where_they_are_used(path):
+    """Every module can be imported with the core alone, but for the viewer's, whose command checks first."""
+    if path.parent.name == "viewer":
+        return
+    for node in ast.parse(path.read_text()).body:
+        found = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        assert not {name.split(".")[0] for name in found} & OPTIONAL, f"line {node.lineno}"
 
 
 def test_public_names_exist():

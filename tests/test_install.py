@@ -4,12 +4,19 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+
+from mvl.cli import main
+from mvl.errors import MvlError
+from mvl.extras import how_to_install
+from mvl.report.mazes import maze_of
+from mvl.runs.devices import rendering
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -83,3 +90,52 @@ def test_make_does_not_take_one_pythons_environment_for_anothers(tmp_path):
     assert "was made by Python 3.11.7, not Python 3.12.1; give that one its own" in done.stdout
     assert made.exists()
     assert make("setup", f"PYTHON={made}", f"VENV={venv}").returncode == 0
+
+
+@pytest.fixture
+def no_simulators(monkeypatch):
+    for name in ("ogbench", "dm_control", "gymnasium", "mujoco"):
+        monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "pointmaze-medium-navigate-v0"],
+        ["train", "cube-single-play-v0"],
+        ["data", "generate", "antmaze-medium-navigate-v0", "--data", "data"],
+        ["data", "expert", "ant", "--to", "walker.safetensors"],
+        ["demo", "--run", "run", "--data", "data"],
+        ["view", "run"],
+    ],
+    ids=lambda words: "-".join(words[:2]),
+)
+def test_what_needs_a_simulator_says_so_in_one_sentence(command, capsys, tmp_path, monkeypatch, no_simulators):
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 1
+    said = capsys.readouterr().err
+    assert "needs a simulator (not installed: " in said
+    assert "install it with: pip install 'mollified-value-learning[sim]'" in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.rglob("*"))
+
+
+def test_a_value_over_a_maze_says_that_it_needs_a_simulator(no_simulators):
+    with pytest.raises(MvlError, match="pointmaze-medium-navigate-v0 needs a simulator"):
+        maze_of("pointmaze-medium-navigate-v0")
+
+
+def test_doctor_says_what_rendering_lacks(no_simulators):
+    assert rendering() == ["needs a simulator: pip install 'mollified-value-learning[sim]'"]
+
+
+def test_ogbench_is_installed_without_what_python_313_cannot_install(monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 13, 0))
+    both = "pip install 'mollified-value-learning[sim]' && pip install --no-deps ogbench dm-control"
+    assert how_to_install(["ogbench", "gymnasium"]) == both
+    assert how_to_install(["mujoco"]) == "pip install 'mollified-value-learning[sim]'"
+
+
+def test_the_core_is_installed_without_simulators():
+    core = {Requirement(text).name for text in PROJECT["dependencies"]}
+    assert core == {"jax", "optax", "safetensors", "numpy", "scipy", "tyro", "rich", "matplotlib"}

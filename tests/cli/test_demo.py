@@ -9,7 +9,7 @@ import pytest
 from conftest import walk, write_npz
 from mvl.cli import demo
 from mvl.data import generation
-from mvl.data.generation import Size
+from mvl.data.episodes import Size
 from mvl.data.sources.npz import load
 from mvl.errors import MvlError, StoppedError, UsageError
 from mvl.runs.folder import RunFolder

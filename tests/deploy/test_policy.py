@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import jax
 import numpy as np
 import pytest
@@ -37,3 +40,20 @@ def test_bad_calls_are_refused(run, tmp_path):
         mvl.load_policy(run, seed=0)
     with pytest.raises(MvlError, match="not a run folder"):
         mvl.load_policy(tmp_path)
+
+
+USE = """
+import sys, numpy, mvl
+print(mvl.load_policy(sys.argv[1]).act(numpy.zeros(2), numpy.ones(2)).shape)
+print(*sorted(sys.modules))
+"""
+
+
+def test_a_policy_is_loaded_without_simulators_plots_or_generators(run):
+    done = subprocess.run([sys.executable, "-c", USE, str(run)], capture_output=True, text=True, check=True)
+    shape, loaded = done.stdout.splitlines()
+    assert shape == "(2,)"
+    needless = ("ogbench", "dm_control", "gymnasium", "mujoco", "matplotlib", "tyro", "rich", "h5py", "pyarrow", "minari")
+    needless += ("mvl.data.generate", "mvl.evaluation", "mvl.report", "mvl.sweep", "mvl.experts", "mvl.cli")
+    assert [name for name in loaded.split() if name.startswith(tuple(f"{part}." for part in needless)) or name in needless] == []
+    assert "mvl.deploy.policy" in loaded.split()

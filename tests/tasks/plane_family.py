@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 
-from mvl.data.generation import Size, columns_of
+from mvl.data.episodes import Size, columns_of
 from mvl.tasks.maze import Maze
 from mvl.tasks.task import MAZE_VIEW, Settings, Task
 

@@ -17,13 +17,14 @@ def run(argv: list[str]) -> None:
     import_own_code(options)
 
     import sys
-    from importlib.util import find_spec
 
     from mvl.errors import MvlError, UsageError
+    from mvl.extras import check_simulators, missing
 
-    missing = [name for name in ("viser", "trimesh") if find_spec(name) is None]
-    if missing:
-        raise MvlError(f"the viewer needs {' and '.join(missing)}; install with: pip install 'mollified-value-learning[view]'")
+    absent = missing("viser", "trimesh")
+    if absent:
+        raise MvlError(f"the viewer needs {' and '.join(absent)}; install with: pip install 'mollified-value-learning[view]'")
+    check_simulators("the viewer", ("gymnasium", "mujoco"))
     if len(options.runs) > 2:
         raise UsageError(f"two runs can be set side by side, not {len(options.runs)}.")
     if options.episodes < 1:

@@ -8,40 +8,17 @@ import zipfile
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
+from mvl.data.episodes import Generator, Size
 from mvl.data.pairs import Pair
 from mvl.files import atomic, scratch_folder
 from mvl.processes import Worker
 
 Report = Callable[[int, int], None]
 """Called with episodes done and episodes in all."""
-
-
-class Size(NamedTuple):
-    """Size of a dataset."""
-
-    episodes: int
-    rows: int
-    """Rows per episode, one more than transitions."""
-    validation_episodes: int
-
-
-class Generator(Protocol):
-    """Makes episodes of data with an environment."""
-
-    def episode(self, seed: int) -> dict[str, np.ndarray]:
-        """Columns of one episode, a pure function of the seed."""
-        ...
-
-
-def columns_of(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Rows of one episode as arrays, with `terminals` true at the last; floats as float32, as in the published datasets."""
-    columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}
-    typed = {key: array.astype(np.float32) if array.dtype.kind == "f" else array for key, array in columns.items()}
-    return {**typed, "terminals": np.arange(len(rows)) == len(rows) - 1}
 
 
 def generate(

@@ -8,7 +8,7 @@ import numpy as np
 
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
-from mvl.runs.evaluation import restore
+from mvl.runs.restore import restore
 from mvl.types import Shapes
 
 

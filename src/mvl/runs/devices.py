@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mvl.data.sources.npz import folders
 from mvl.errors import MvlError
+from mvl.extras import how_to_install, missing
 from mvl.kernels.library import why_not
 from mvl.learn.spread import cores
 from mvl.processes import python
@@ -60,6 +61,8 @@ def _existing(path: Path) -> Path:
 
 def rendering() -> list[str]:
     """Try each of MuJoCo's back ends in a process of its own: a failing one may end the process."""
+    if missing("mujoco"):
+        return [f"needs a simulator: {how_to_install(['mujoco'])}"]
     chosen = os.environ.get("MUJOCO_GL")
     lines = [f"MUJOCO_GL is {chosen!r}" if chosen else "MUJOCO_GL is not set"]
     for backend in ("egl", "osmesa", "glfw"):

@@ -12,11 +12,10 @@ import numpy as np
 from mvl.errors import UsageError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, Played, play
-from mvl.learn.checkpoint import load
-from mvl.learn.learner import Learner, Parameters, State
-from mvl.learn.loop import initial_state, over_seeds
+from mvl.learn.learner import Learner, Parameters
+from mvl.learn.loop import over_seeds
 from mvl.learn.spread import cores
-from mvl.runs.folder import Description, RunFolder
+from mvl.runs.restore import restore
 
 LAST = 3
 """The reported success is the mean over this many last evaluations (the paper's protocol)."""
@@ -72,17 +71,6 @@ def reported(evaluations: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
             "steps": [row["step"] for row in last],
         }
     return result
-
-
-def restore(path: Path | str) -> tuple[Description, Learner, State]:
-    """The learner and the last checkpoint of a run, from its folder alone."""
-    folder, description = RunFolder.open(Path(path))
-    if not folder.checkpoint_file.exists():
-        raise UsageError(f"{path} has no checkpoint yet; train it with: mvl train --resume {path}")
-    learner = Learner(description.fitted, description.shapes)
-    like = jax.eval_shape(lambda: initial_state(learner, list(description.experiment.seeds)))
-    state, _ = load(folder.checkpoint_file, like)
-    return description, learner, state
 
 
 def evaluate(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.generation import Size, columns_of
+from mvl.data.episodes import Size, columns_of
 from mvl.errors import MvlError
 from mvl.tasks.ogbench import OgbenchSimulator, Published, alphas, make_env, ogbench_task, task_name
 from mvl.tasks.task import ARM_VIEW, Task

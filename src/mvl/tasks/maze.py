@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mvl.data.generation import Size, columns_of
+from mvl.data.episodes import Size, columns_of
 from mvl.tasks.ogbench import make_env, task_name
 from mvl.tasks.simulator import quiet_simulators
 

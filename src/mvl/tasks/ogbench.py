@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from mvl.data.download import Report, pull, sources
 from mvl.data.sources.npz import folders
-from mvl.errors import MvlError
+from mvl.extras import check_simulators
 from mvl.tasks.simulator import Start
 from mvl.tasks.task import Settings, Task
 from mvl.types import GoalMix
@@ -45,7 +44,7 @@ def ogbench_task(family: str, variant: str, kind: str, oracle: bool = False, **f
         "fetch": fetch,
         "origin": "download",
         "camera": _custom_camera,
-        "check": check_installed,
+        "check": partial(check_simulators, name),
         "limit": partial(_limit, f"{world}-v0"),
     }
     return Task(name=name, dataset=dataset, env=partial(make_env, name), goals=GOALS, world=world, **{**shared, **fields})
@@ -54,11 +53,6 @@ def ogbench_task(family: str, variant: str, kind: str, oracle: bool = False, **f
 def fetch(name: str, folder: Path | None, places: list[str] | None, report: Callable[[str], Report]) -> list[Path]:
     """Download both files of a dataset, by default into the ogbench package's own folder."""
     return pull(name, folder or folders()[0], sources(places), report)
-
-
-def check_installed() -> None:
-    if find_spec("ogbench") is None:
-        raise MvlError("this task needs a simulator; install it with: pip install 'mollified-value-learning[sim]'")
 
 
 def make_env(name: str, **options: Any) -> Any:

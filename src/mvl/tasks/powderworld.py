@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.generation import Size, columns_of
+from mvl.data.episodes import Size, columns_of
 from mvl.errors import UsageError
 from mvl.tasks.ogbench import make_env, ogbench_task, task_name
 from mvl.tasks.task import Settings, Task

@@ -16,7 +16,7 @@ from mvl.tasks.simulator import LIMIT, GymSimulator, Simulator
 
 if TYPE_CHECKING:
     from mvl.data.dataset import Dataset
-    from mvl.data.generation import Generator, Size
+    from mvl.data.episodes import Generator, Size
     from mvl.tasks.maze import Maze
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from mvl.extras import check_simulators
 from mvl.nets.mlp import MLP
 from mvl.tasks.walker.gait import BODY, JOINTS, Layer, Walker, outputs, upside_down, walk
 from mvl.tasks.walker.soft_actor_critic import LOG_DEVIATIONS, SoftActorCritic, Step
@@ -59,6 +60,7 @@ class Ant:
     """The online ant with a direction; ends upside down or after a while, and starts anew by itself."""
 
     def __init__(self, rng: np.random.Generator) -> None:
+        check_simulators("the ant")
         from ogbench.online_locomotion.ant import AntEnv
 
         self.env: Any = AntEnv(terminate_when_unhealthy=False)

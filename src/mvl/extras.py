@@ -1,0 +1,30 @@
+"""Optional packages: what to install for what is missing."""
+
+import sys
+from importlib.util import find_spec
+
+from mvl.errors import MvlError
+
+SIMULATORS = ("ogbench", "dm_control", "gymnasium", "mujoco")
+
+
+def missing(*modules: str) -> list[str]:
+    """Those that are not installed; nothing is imported."""
+    return [module for module in modules if find_spec(module) is None]
+
+
+def check_simulators(what: str, modules: tuple[str, ...] = SIMULATORS) -> None:
+    """Raise, with the command to install them, unless the simulators are there that `what` needs."""
+    absent = missing(*modules)
+    if absent:
+        raise MvlError(
+            f"{what} needs a simulator (not installed: {', '.join(absent)}); install it with: {how_to_install(absent)}"
+        )
+
+
+def how_to_install(absent: list[str]) -> str:
+    command = "pip install 'mollified-value-learning[sim]'"
+    if sys.version_info >= (3, 13) and {"ogbench", "dm_control"} & set(absent):
+        # dm_control requires labmaze, which cannot be installed here and is not used by OGBench.
+        return f"{command} && pip install --no-deps ogbench dm-control"
+    return command

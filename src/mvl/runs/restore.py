@@ -1,0 +1,22 @@
+"""What a run learned, read from its folder. Imports nothing that trains, plays or draws."""
+
+from pathlib import Path
+
+import jax
+
+from mvl.errors import UsageError
+from mvl.learn.checkpoint import load
+from mvl.learn.learner import Learner, State
+from mvl.learn.loop import initial_state
+from mvl.runs.folder import Description, RunFolder
+
+
+def restore(path: Path | str) -> tuple[Description, Learner, State]:
+    """The learner and the last checkpoint of a run, from its folder alone."""
+    folder, description = RunFolder.open(Path(path))
+    if not folder.checkpoint_file.exists():
+        raise UsageError(f"{path} has no checkpoint yet; train it with: mvl train --resume {path}")
+    learner = Learner(description.fitted, description.shapes)
+    like = jax.eval_shape(lambda: initial_state(learner, description.experiment.seeds))
+    state, _ = load(folder.checkpoint_file, like)
+    return description, learner, state
