@@ -11,6 +11,7 @@ SOURCE = Path(mvl.__file__).parent
 PARTS = {"representations", "regularizers", "values", "policies"}
 ORDER = [
     "errors",
+    "checks",
     "xla_flags",
     "processes",
     "files",

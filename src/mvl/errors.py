@@ -1,7 +1,22 @@
 """Errors a user can act on: one sentence each, shown without a traceback."""
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+ADVICE = {
+    **dict.fromkeys(FULL, "free some space, or choose another place"),
+    errno.EACCES: "change its permissions, or choose another place",
+    errno.EPERM: "change its permissions, or choose another place",
+    errno.EROFS: "choose a place that can be written to",
+    errno.EISDIR: "name a file, not a folder",
+    errno.ENOTDIR: "a part of the path is a file; name another",
+    errno.EEXIST: "choose another name",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ENOENT: "check the path, or put back what was moved or removed",
+}
+"""What to do about a file that could not be used, by the system's error number."""
 
 
 class MvlError(Exception):
@@ -40,3 +55,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     close = get_close_matches(name, choices, n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(close)}?" if close else f"choose from {', '.join(choices[:12])}."
     return UsageError(f"no {kind} named '{name}'; {hint}")
+
+
+def about_file(error: OSError) -> str | None:
+    """The sentence for an error of the system about a file or a full disk; None for any other, which may be a bug."""
+    file = error.filename2 or error.filename
+    if error.errno is None or (file is None and error.errno not in FULL):
+        return None
+    advice = ADVICE.get(error.errno, "check the path and the disk, then try again")
+    where = "" if file is None else f"{file}: "
+    reason = str(error.strerror)
+    return f"{where}{reason[:1].lower()}{reason[1:]}; {advice}."

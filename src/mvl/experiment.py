@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mvl import registry
+from mvl.checks import INSIDE_UNIT
 from mvl.errors import UsageError, unknown
 from mvl.recipes.families import name_of_parts
 from mvl.recipes.presets import PRESETS, Schedule, named_recipe
@@ -35,6 +36,9 @@ class DataOptions:
     """Share of the episodes held out for validation; None: the `-val.npz` file, or a tenth of a Dataset."""
     out_of_core: bool | None = None
     """Whether rows are read from disk while training; None: if the data does not fit in memory."""
+
+    def __post_init__(self) -> None:
+        INSIDE_UNIT.check(held_out=self.held_out)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from mvl.checks import UNIT, check_fields
 from mvl.errors import UsageError
 
 if TYPE_CHECKING:  # data tools read this file too, and need not wait for JAX
@@ -35,9 +36,10 @@ class Stream:
     """Episode goals lie a geometric number of steps ahead (mean 1 / (1 - discount)), otherwise uniformly."""
 
     def __post_init__(self) -> None:
+        check_fields(self, current=UNIT, trajectory=UNIT, random=UNIT)
         shares = (self.current, self.trajectory, self.random)
-        if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
-            raise UsageError(f"goal shares must be at least 0 and sum to 1, not {shares}.")
+        if abs(sum(shares) - 1) > 1e-6:
+            raise UsageError(f"goal shares must sum to 1, not {shares}.")
 
 
 GoalMix = Stream

@@ -148,9 +148,9 @@ def runs(tmp_path_factory):
         (["maze", "maze", "maze"], "two runs can be set side by side, not 3"),
         (["maze", "cube"], f"{MAZE} and {CUBE} are different environments; look at them one at a time"),
         (["file"], "which has no 3-D environment to look at"),
-        (["maze", "--episodes", "0"], "--episodes must be at least 1"),
+        (["maze", "--episodes", "0"], "--episodes: must be a whole number of at least 1"),
         (["maze", "--host", "no such host"], "cannot listen at no such host"),
-        (["maze", "--port", "99999"], "cannot listen at 127.0.0.1, port 99999"),
+        (["maze", "--port", "99999"], "--port: must be a whole number of at least 0 and at most 65535"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(arguments, complaint, runs, monkeypatch, capsys):

@@ -57,5 +57,5 @@ def test_a_part_of_the_batch(key):
     field = Field(lambda p, g: 0.5 * p[None, ..., 0] ** 2, points, points)
     assert float(Eikonal(fraction=0.5)(field, key)[0]) == pytest.approx(0, abs=1e-6)
     assert float(Eikonal()(field, key)[0]) == pytest.approx(4 / 2, rel=1e-5)
-    with pytest.raises(UsageError, match="a fraction in"):
+    with pytest.raises(UsageError, match="fraction must be a number above 0"):
         Eikonal(fraction=0.0)

@@ -106,7 +106,7 @@ def test_the_renderer_is_chosen_by_what_works(monkeypatch):
 def test_what_cannot_be_filmed_is_told_in_a_sentence(tmp_path, monkeypatch, capsys):
     with pytest.raises(UsageError, match="size must be an even number of pixels from 64 to 2048, not 101"):
         Shots(size=101)
-    with pytest.raises(UsageError, match="episodes must be at least 1, not 0"):
+    with pytest.raises(UsageError, match="episodes must be a whole number of at least 1, not 0"):
         Shots(episodes=0)
     run = untrained(tmp_path / "run", small_recipe())
     with pytest.raises(UsageError, match="there is no task 6; choose from 1 to 5"):

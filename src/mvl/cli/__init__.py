@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mvl import __version__
-from mvl.errors import MvlError, unknown
+from mvl.errors import MvlError, about_file, unknown
 
 COMMANDS = {
     "train": "Train a recipe on a task or a data file; --resume continues a run.",
@@ -57,6 +57,12 @@ def main(argv: list[str] | None = None) -> int:
         for output in OUTPUTS:  # what is still buffered is written at exit
             os.dup2(nowhere, output)
         return 0
+    except OSError as error:
+        sentence = about_file(error)
+        if sentence is None:
+            raise
+        print(f"mvl: {sentence}", file=sys.stderr)
+        return 1
 
 
 def _run(argv: list[str]) -> int:

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, count, seed, share
 from mvl.errors import StoppedError, UsageError, unknown
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def generate(argv: list[str]) -> None:
     parser = Parser(prog="mvl data generate", description="Make the training and validation files of a task.")
     parser.add_argument("task", metavar="TASK", help="for example pointmaze-medium-navigate-v0")
     parser.add_argument("--data", type=Path, help="folder to write to (default: $MVL_DATA, or ~/.mvl/data)")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same files")
-    parser.add_argument("--episodes", type=int, help="fewer training episodes than the published set has")
-    parser.add_argument("--workers", type=int, help="processes (default: one per core)")
+    parser.add_argument("--seed", type=seed, default=0, help="the same seed gives the same files")
+    parser.add_argument("--episodes", type=count, help="fewer training episodes than the published set has")
+    parser.add_argument("--workers", type=count, help="processes (default: one per core)")
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)
 
@@ -97,8 +97,8 @@ def expert(argv: list[str]) -> None:
     parser = Parser(prog="mvl data expert", description="Train a policy online that generates data, as the shipped one was.")
     parser.add_argument("body", metavar="BODY", help="ant")
     parser.add_argument("--to", type=Path, required=True, metavar="FILE.safetensors", help="file to write")
-    parser.add_argument("--steps", type=int, default=200_000, help="steps to train, each with one update")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same policy")
+    parser.add_argument("--steps", type=count, default=200_000, help="steps to train, each with one update")
+    parser.add_argument("--seed", type=seed, default=0, help="the same seed gives the same policy")
     parser.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
     options = parser.parse_all(argv)
 
@@ -128,7 +128,7 @@ def import_(argv: list[str]) -> None:
     parser.add_argument("--time", metavar="FIELD", help="a clock that must run forward")
     parser.add_argument("--ends", metavar="FIELD", help="true at the last row of every episode, in files that hold several")
     parser.add_argument("--episode", metavar="FIELD", help="or a number that changes from one episode to the next")
-    parser.add_argument("--held-out", type=float, default=0.1, help="share of the episodes, the last ones, for validation")
+    parser.add_argument("--held-out", type=share, default=0.1, help="share of the episodes, the last ones, for validation")
     parser.add_argument("--rescale", action="store_true", help="bring actions to [-1, 1]; policies answer in your units")
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)

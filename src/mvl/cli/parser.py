@@ -1,13 +1,36 @@
 """Argument parsing whose complaints are our own one-sentence errors."""
 
 import argparse
+import math
 import re
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from mvl.checks import COUNT, INSIDE_UNIT, NATURAL, NOT_NEGATIVE, POSITIVE, SEED, Range
 from mvl.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from mvl.tasks import Task
+
+
+def within(allowed: Range) -> Callable[[str], Any]:
+    """The type of an argument that is a number in a range."""
+
+    def parse(text: str) -> Any:
+        try:
+            value = int(text) if allowed.whole else float(text)
+        except ValueError:
+            value = math.nan
+        if value not in allowed:
+            raise argparse.ArgumentTypeError(f"must be {allowed}, not '{text}'")
+        return value
+
+    return parse
+
+
+count, natural, seed = within(COUNT), within(NATURAL), within(SEED)
+positive, not_negative, share = within(POSITIVE), within(NOT_NEGATIVE), within(INSIDE_UNIT)
+port = within(Range(0, 2**16 - 1, whole=True))
 
 
 def file_name(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser, add_own_code, own_task
+from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, share
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ STORE = Path("runs/store")
 def add_options(parser: Parser, seeds: int) -> None:
     what = parser.add_argument_group("size")
     what.add_argument("--preset", default="cpu", help="cpu (minutes a run on a laptop) or paper (the paper's sizes)")
-    what.add_argument("--seeds", type=int, default=seeds, help="seeds of every cell")
+    what.add_argument("--seeds", type=count, default=seeds, help="seeds of every cell")
     own = parser.add_argument_group("your own")
     own.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate policies of data files in")
-    own.add_argument("--held-out", type=float, help="hold out this share of the episodes instead of a -val file")
+    own.add_argument("--held-out", type=share, help="hold out this share of the episodes instead of a -val file")
     add_own_code(own)
     where = parser.add_argument_group("where")
     where.add_argument("--store", type=Path, default=STORE, help="folder of the runs; what is finished there is not done again")
@@ -37,7 +37,7 @@ def add_options(parser: Parser, seeds: int) -> None:
         help="keep finished runs here too, without weights; they are not done again",
     )
     where.add_argument("--data", type=Path, help="folder of the datasets; what is missing is made or fetched")
-    where.add_argument("--episodes", type=int, help="make datasets with fewer training episodes than the published ones")
+    where.add_argument("--episodes", type=count, help="make datasets with fewer training episodes than the published ones")
     where.add_argument(
         "--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV, LaTeX and a picture"
     )
@@ -51,9 +51,11 @@ def add_options(parser: Parser, seeds: int) -> None:
     how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands; run and write nothing")
     how.add_argument("--engine", choices=("local", "ray", "slurm"), default="local", help="what does the runs")
     how.add_argument("--address", help="of a Ray cluster; auto is the one this machine belongs to (default: a new one here)")
-    how.add_argument("--gpus-per-run", type=float, default=0, help="that Ray or SLURM gives a run, which then trains all seeds")
+    how.add_argument(
+        "--gpus-per-run", type=not_negative, default=0, help="GPUs per run (Ray, SLURM); such a run trains all seeds"
+    )
     how.add_argument("--slurm", nargs="+", default=[], metavar="NAME=VALUE", help="for submitit, such as slurm_partition=gpu")
-    how.add_argument("--at-once", type=int, help="runs at a time (default: one per core or device)")
+    how.add_argument("--at-once", type=count, help="runs at a time (default: one per core or device)")
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
@@ -73,8 +75,6 @@ def playable(name: str, env: str | None) -> "Task":
 def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":
     from mvl.sweep.plan import Plan
 
-    if options.seeds < 1:
-        raise UsageError("--seeds must be at least 1.")
     data = options.data.resolve() if options.data else None
     cells = [_held_out(cell, options.held_out) for cell in cells]
     return Plan(name, title, cells, list(range(options.seeds)), options.store.resolve(), data, bool(options.gpus_per_run))
@@ -210,6 +210,8 @@ def _engine(options: Namespace) -> "Engine | None":
         from mvl.sweep.engines import ray
 
         return partial(ray.run, address=options.address, gpus_per_run=options.gpus_per_run)
+    if options.gpus_per_run % 1:
+        raise UsageError(f"--gpus-per-run {options.gpus_per_run}: SLURM gives whole GPUs; Ray can share one.")
 
     from mvl.sweep.engines import slurm
     from mvl.sweep.plan import parse_grid

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from mvl.cli.parser import Parser, add_own_code, import_own_code
+from mvl.cli.parser import Parser, add_own_code, count, import_own_code, positive
 from mvl.errors import UsageError, unknown
 
 KINDS = {
@@ -32,8 +32,6 @@ def run(argv: list[str]) -> None:
     from mvl.report.drawing import new_picture
     from mvl.runs.folder import RunFolder
 
-    if getattr(options, "temperature", 1.0) <= 0:
-        raise UsageError("--temperature must be above 0: without any spread there is no fan.")
     new_picture(to, options.overwrite)
     for path in options.runs:
         RunFolder.open(path)
@@ -48,25 +46,16 @@ def _parser(kind: str) -> Parser:
     parser.add_argument("--overwrite", action="store_true", help="replace a picture that exists")
     add_own_code(parser)
     if kind == "field":
-        parser.add_argument("--task", type=int, help="one of the maze's five tasks (default: all)")
-        parser.add_argument("--episodes", type=int, default=4, help="played episodes per task")
+        parser.add_argument("--task", type=count, help="one of the maze's five tasks (default: all)")
+        parser.add_argument("--episodes", type=count, default=4, help="played episodes per task")
     if kind in ("fan", "compare"):
-        parser.add_argument("--task", type=int, default=1, help="which of the maze's five tasks")
+        parser.add_argument("--task", type=count, default=1, help="which of the maze's five tasks")
     if kind == "fan":
-        parser.add_argument("--waypoints", type=int, default=16, help="fans along the episode")
-        parser.add_argument("--temperature", type=float, default=0.4, help="spread of a normal policy; it is trained with 1")
+        parser.add_argument("--waypoints", type=count, default=16, help="fans along the episode")
+        parser.add_argument("--temperature", type=positive, default=0.4, help="spread of a normal policy; it is trained with 1")
     if kind == "compare":
-        parser.add_argument("--rows", type=int, default=2, help="rows of the grid")
-    for action in parser._actions:
-        if action.type is int:
-            action.type = _positive
+        parser.add_argument("--rows", type=count, default=2, help="rows of the grid")
     return parser
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number above 0")
-    return int(text)
 
 
 def _field(options: argparse.Namespace, to: Path) -> None:

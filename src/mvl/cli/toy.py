@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, count, seed
 
 ABOUT = """Find the distance to a goal behind one obstacle: by fast marching, with a network that keeps the mollified bound,
 with one that is held to the pointwise Eikonal equation, and from transitions (TD).
@@ -13,12 +13,12 @@ def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl toy", description=ABOUT)
     parser.add_argument("--to", type=Path, metavar="FILE", help="draw the fields here (.png or .svg)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
-    parser.add_argument("--seed", type=int, default=0, help="of the networks and what they see")
-    parser.add_argument("--steps", type=int, default=1500, help="training steps of each network")
+    parser.add_argument("--seed", type=seed, default=0, help="of the networks and what they see")
+    parser.add_argument("--steps", type=count, default=1500, help="training steps of each network")
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)
-    if options.steps < 10 or options.steps % 10:
-        parser.error("--steps must be a positive multiple of 10")
+    if options.steps % 10:
+        parser.error(f"argument --steps: must be a multiple of 10, not {options.steps}")
 
     from mvl.files import new_files
     from mvl.report.drawing import new_picture

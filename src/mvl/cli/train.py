@@ -6,7 +6,7 @@ from argparse import BooleanOptionalAction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser, add_own_code, import_own_code, own_task
+from mvl.cli.parser import Parser, add_own_code, count, import_own_code, natural, own_task, seed, share
 from mvl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def parser() -> Parser:
     add_own_code(choice)
     run = made.add_argument_group("the run")
     run.add_argument("--run", type=Path, help="folder to make (default: runs/TASK-RECIPE)")
-    run.add_argument("--seeds", type=int, default=1, help="how many seeds to train together")
-    run.add_argument("--first-seed", type=int, default=0, help="the first of them")
+    run.add_argument("--seeds", type=count, default=1, help="how many seeds to train together")
+    run.add_argument("--first-seed", type=seed, default=0, help="the first of them")
     run.add_argument("--data", type=Path, help="folder of the datasets")
-    run.add_argument("--held-out", type=float, help="hold out this share of the episodes instead of a -val file")
+    run.add_argument("--held-out", type=share, help="hold out this share of the episodes instead of a -val file")
     run.add_argument(
         "--out-of-core",
         "--mapped",
@@ -37,13 +37,13 @@ def parser() -> Parser:
         action=BooleanOptionalAction,
         help="read data from disk while training (default: if it does not fit in memory)",
     )
-    run.add_argument("--workers", type=int, help="evaluation processes (default: one per core)")
+    run.add_argument("--workers", type=count, help="evaluation processes (default: one per core)")
     run.add_argument("--resume", type=Path, metavar="RUN", help="continue this run exactly; --steps may lengthen it")
     many = made.add_argument_group("several devices")
-    many.add_argument("--devices", type=int, metavar="N", help="split every batch over N devices (of all processes together)")
+    many.add_argument("--devices", type=count, metavar="N", help="split every batch over N devices (of all processes together)")
     many.add_argument("--coordinator", metavar="HOST:PORT", help="train with processes on other hosts; the first one's address")
-    many.add_argument("--processes", type=int, metavar="P", help="how many there are")
-    many.add_argument("--process-id", type=int, metavar="I", help="which of them this is; 0, the first, evaluates and writes")
+    many.add_argument("--processes", type=count, metavar="P", help="how many there are")
+    many.add_argument("--process-id", type=natural, metavar="I", help="which of them this is; 0, the first, evaluates and writes")
     return made
 
 
@@ -73,7 +73,7 @@ def run(argv: list[str]) -> None:
 
 def _resume(options: Any, task: str | None, settings: list[str]) -> None:
     extra = Parser(prog="mvl train --resume RUN")
-    extra.add_argument("--steps", type=int)
+    extra.add_argument("--steps", type=count)
     steps = extra.parse_all(settings).steps
     if task is not None:
         raise UsageError("a resumed run knows its task; give only: mvl train --resume RUN")

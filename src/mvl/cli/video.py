@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from mvl.cli.parser import Parser, add_own_code, import_own_code
+from mvl.cli.parser import Parser, add_own_code, count, import_own_code, seed
 
 
 def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl video", description="Film a run's last checkpoint in its environment, one mp4 file per episode.")
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where the videos go (default: RUN/videos)")
-    parser.add_argument("--tasks", type=int, nargs="+", metavar="N", help="only these tasks, from 1")
-    parser.add_argument("--episodes", type=int, default=1, help="episodes per task")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the episodes; `mvl eval` plays the same ones for it")
-    parser.add_argument("--size", type=int, default=480, help="width and height in pixels")
+    parser.add_argument("--tasks", type=count, nargs="+", metavar="N", help="only these tasks, from 1")
+    parser.add_argument("--episodes", type=count, default=1, help="episodes per task")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the episodes; `mvl eval` plays the same ones for it")
+    parser.add_argument("--size", type=count, default=480, help="width and height in pixels")
     parser.add_argument("--overwrite", action="store_true", help="replace earlier videos of the same episodes")
     add_own_code(parser)
     options = parser.parse_all(argv)

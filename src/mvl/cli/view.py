@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from mvl.cli.parser import Parser, add_own_code, import_own_code
+from mvl.cli.parser import Parser, add_own_code, count, import_own_code, port, seed
 
 
 def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl view", description="Watch a run's policy in 3-D: a page for the browser, served from here.")
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folder; a second one is set beside the first")
-    parser.add_argument("--episodes", type=int, default=1, help="episodes of each task")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the episodes, as of `mvl eval`")
+    parser.add_argument("--episodes", type=count, default=1, help="episodes of each task")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the episodes, as of `mvl eval`")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at; this machine alone can reach the default")
-    parser.add_argument("--port", type=int, help="port to listen at (default: 8080, or the next free one)")
+    parser.add_argument("--port", type=port, help="port to listen at (default: 8080, or the next free one)")
     add_own_code(parser)
     options = parser.parse_all(argv)
     import_own_code(options)
@@ -27,8 +27,6 @@ def run(argv: list[str]) -> None:
     check_simulators("the viewer", ("gymnasium", "mujoco"))
     if len(options.runs) > 2:
         raise UsageError(f"two runs can be set side by side, not {len(options.runs)}.")
-    if options.episodes < 1:
-        raise UsageError("--episodes must be at least 1.")
 
     import time
 

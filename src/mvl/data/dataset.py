@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mvl.checks import INSIDE_UNIT
 from mvl.data.mapping import chunks, take
 from mvl.errors import DataError, UsageError
 from mvl.types import Statistics
@@ -145,6 +146,7 @@ class Dataset:
 
     def split(self, held_out: float) -> tuple["Dataset", "Dataset"]:
         """The first episodes, and a share of the last ones held out for validation."""
+        INSIDE_UNIT.check(held_out=held_out)
         count = round(held_out * len(self.ends))
         if not 0 < count < len(self.ends):
             raise UsageError(f"holding out {held_out} of {len(self.ends)} episodes leaves one side empty.")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mvl.checks import COUNT, SEED
 from mvl.data.episodes import Generator, Size
 from mvl.data.pairs import Pair
 from mvl.files import atomic, scratch_folder
@@ -37,6 +38,8 @@ def generate(
 
     What was made before an interruption is kept, and the same call continues from there.
     """
+    COUNT.check(workers=workers, episodes=episodes)
+    SEED.check(seed=seed)
     train = episodes or size.episodes
     held_out = max(1, episodes // 10) if episodes else size.validation_episodes
     made = folder / f".{name}.made"

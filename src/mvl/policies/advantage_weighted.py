@@ -6,6 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.nets.distributions import bounded_normal, exponential_weight, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
 from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
@@ -22,6 +23,9 @@ class AdvantageWeighted:
 
     needs: ClassVar[frozenset[str]] = frozenset({"advantage"})
     wants: ClassVar[Wants] = Wants()
+
+    def __post_init__(self) -> None:
+        check_fields(self, alpha=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.seen

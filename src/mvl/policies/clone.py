@@ -6,6 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, check_fields
 from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
 from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
@@ -20,6 +21,9 @@ class Clone:
 
     needs: ClassVar[frozenset[str]] = frozenset()
     wants: ClassVar[Wants] = Wants()
+
+    def __post_init__(self) -> None:
+        check_fields(self, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.seen

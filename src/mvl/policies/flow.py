@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import apply_mlp, init_mlp
 from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
 
@@ -25,6 +26,9 @@ class Flow:
 
     needs: ClassVar[frozenset[str]] = frozenset()
     wants: ClassVar[Wants] = Wants()
+
+    def __post_init__(self) -> None:
+        check_fields(self, flow_steps=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.seen + shapes.action + 1

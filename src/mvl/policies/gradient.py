@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
 from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
@@ -25,6 +26,9 @@ class Gradient:
 
     needs: ClassVar[frozenset[str]] = frozenset({"critic"})
     wants: ClassVar[Wants] = Wants()
+
+    def __post_init__(self) -> None:
+        check_fields(self, alpha=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.seen

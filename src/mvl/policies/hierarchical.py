@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 import jax
 from jax import Array
 
+from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.nets.distributions import bounded_normal, exponential_weight, sample_unit_normal, unit_normal_log_prob
 from mvl.nets.mlp import MLP, apply_mlp, init_mlp, small
 from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
@@ -36,6 +37,9 @@ class Hierarchical:
     """Hidden layers of each policy."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"advantage", "state_value"})
+
+    def __post_init__(self) -> None:
+        check_fields(self, low_alpha=NOT_NEGATIVE, high_alpha=NOT_NEGATIVE, subgoal_steps=COUNT, widths=COUNT)
 
     @property
     def wants(self) -> Wants:

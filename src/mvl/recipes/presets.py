@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.errors import UsageError, unknown
 from mvl.recipes.families import FAMILIES, RECIPES, canonical
 from mvl.recipes.recipe import Learning, Recipe, make_part
@@ -30,9 +31,10 @@ class Schedule:
     """Steps compiled into one call; every other interval is a multiple of it."""
 
     def __post_init__(self) -> None:
+        check_fields(self, steps_per_dispatch=COUNT, eval_episodes=COUNT, eval_temperature=NOT_NEGATIVE)
         for name in ("steps", "eval_every", "log_every", "save_every"):
             value = getattr(self, name)
-            if value <= 0 or value % self.steps_per_dispatch:
+            if value not in COUNT or value % self.steps_per_dispatch:
                 raise UsageError(
                     f"{name} must be a positive multiple of {self.steps_per_dispatch} (steps_per_dispatch), not {value}."
                 )

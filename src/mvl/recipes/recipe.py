@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from mvl import registry
+from mvl.checks import COUNT, INSIDE_UNIT, NOT_NEGATIVE, UNIT, check_fields
 from mvl.errors import UsageError, unknown
 from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Stream, Value, Wants
 
@@ -25,6 +26,9 @@ class Learning:
     """Goals the value is trained on; by default the value's own choice."""
     actor_goals: Stream = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=False)
     """Goals the policy is trained on."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
 
 
 SURFACES = frozenset({"state_value", "critic"})

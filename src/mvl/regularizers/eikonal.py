@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import FRACTION, NOT_NEGATIVE, POSITIVE, check_fields
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss
 
@@ -22,8 +23,7 @@ class Eikonal:
     """Share of the batch that is regularized."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.fraction <= 1:
-            raise UsageError("eikonal needs a fraction in (0, 1].")
+        check_fields(self, weight=NOT_NEGATIVE, speed=POSITIVE, fraction=FRACTION)
 
     def __call__(self, field: Field, key: Key) -> Loss:
         if not field.paired:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_fields
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss, Statistics
 
@@ -43,8 +44,11 @@ class Mollified:
     only_values: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.samples < 1 or not 0 < self.fraction <= 1 or self.viscosity <= 0:
-            raise UsageError("mollified needs samples >= 1, viscosity > 0 and a fraction in (0, 1].")
+        check_fields(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
+        if self.cost != "auto":
+            check_fields(self, cost=NOT_NEGATIVE)
+        if self.scale not in ("raw", "std"):
+            check_fields(self, scale=POSITIVE)
 
     def fit(self, statistics: Statistics) -> "Mollified":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""

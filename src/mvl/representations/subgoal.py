@@ -6,6 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import apply_mlp, init_mlp
 from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
 
@@ -25,6 +26,9 @@ class Subgoal:
     wants: ClassVar[Wants] = Wants()
     shaped_by_value: ClassVar[bool] = True
     looks_at_state: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_fields(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
 from mvl.types import Batch, Key, Loss, Params, Shapes, Stream, Wants
 
@@ -31,6 +32,9 @@ class TRA:
     wants: ClassVar[Wants] = Wants(goals=Stream(0.0, 1.0, 0.0, geometric=True))
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, Dense, apply_mlp, dense, init_dense, init_mlp, lecun
 from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
 
@@ -35,6 +37,11 @@ class VIB:
     wants: ClassVar[Wants] = Wants()
     shaped_by_value: ClassVar[bool] = True
     looks_at_state: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, size=COUNT, beta=NOT_NEGATIVE, widths=COUNT)
+        if not self.widths:
+            raise UsageError("VIB.widths must name at least one layer, which feeds the mean and the deviation.")
 
     def width(self, goal: int) -> int:
         return self.size

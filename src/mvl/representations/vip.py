@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import apply_mlp, init_mlp
 from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
 
@@ -27,6 +28,9 @@ class VIP:
     wants: ClassVar[Wants] = Wants(windows=True)
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size

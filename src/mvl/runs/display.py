@@ -28,10 +28,9 @@ class TrainingDisplay:
         self.evaluations: list[dict[str, Any]] = []
         self.speed = 0.0
         self.progress = Progress(
-            TextColumn(f"[bold]{title}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True),
-            console=self.console,
-        )  # fmt: skip
-        self.bar = self.progress.add_task("steps", total=steps, completed=start)
+            titles(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True), console=self.console
+        )
+        self.bar = self.progress.add_task(title, total=steps, completed=start)
         self.note = ""
         if not self.live:
             self.say(
@@ -104,6 +103,11 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def titles() -> TextColumn:
+    """A column of task descriptions as they are: they may hold file names, and so brackets and braces."""
+    return TextColumn("{task.description}", style="bold", markup=False)
+
+
 @contextmanager
 def counting(title: str) -> Iterator[Any]:
     """A progress bar for work that is counted; call what it gives with (done, total)."""
@@ -111,10 +115,8 @@ def counting(title: str) -> Iterator[Any]:
     began, told = time.monotonic(), time.monotonic()
     before: int | None = None  # done by an earlier try
     if console.is_terminal:
-        with Progress(
-            TextColumn(f"[bold]{title}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
-        ) as progress:
-            task = progress.add_task("", total=None)
+        with Progress(titles(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as progress:
+            task = progress.add_task(title, total=None)
             yield lambda done, total: progress.update(task, completed=done, total=total)
         return
 
@@ -125,6 +127,6 @@ def counting(title: str) -> Iterator[Any]:
         if done == total or (now - told > 10 and done > before):
             told = now
             left = (now - began) / max(1, done - before) * (total - done)
-            console.print(f"{title}: {done}/{total}, {clock(left)} left", highlight=False, soft_wrap=True)
+            console.print(f"{title}: {done}/{total}, {clock(left)} left", highlight=False, markup=False, soft_wrap=True)
 
     yield line

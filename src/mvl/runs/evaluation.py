@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mvl.checks import COUNT, NOT_NEGATIVE, SEED
 from mvl.errors import UsageError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, Played, play
@@ -87,6 +88,9 @@ def evaluate(
 
     `env` makes a Gymnasium environment to play in instead of the task's own.
     """
+    COUNT.check(episodes=episodes, workers=workers)
+    NOT_NEGATIVE.check(temperature=temperature)
+    SEED.check(seed=seed)
     description, learner, state = restore(run)
     task = replace(description.task, env=env) if env else description.task
     if not task.simulated:

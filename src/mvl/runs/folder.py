@@ -15,7 +15,7 @@ from typing import Any
 
 from mvl.errors import DamagedError, MvlError, NoSpaceError
 from mvl.experiment import Experiment
-from mvl.files import atomic, open_unlinked, refuse_links
+from mvl.files import atomic, open_unlinked, refuse_links, writable_folder
 from mvl.kernels.library import why_not
 from mvl.recipes.recipe import Recipe
 from mvl.tasks import Task
@@ -91,14 +91,20 @@ class RunFolder:
         rows = self.metrics_file, self.evaluations_file, self.timing_file
         return self.lock_file, self.description_file, self.checkpoint_file, *rows, self.surface_file
 
+    @staticmethod
+    def check_new(path: Path) -> None:
+        """Refuse a folder that holds anything, save what a process left that was killed while it made one."""
+        if path.exists() and (not path.is_dir() or any(not file.name.startswith(".") for file in path.iterdir())):
+            hint = f"continue it with: mvl train --resume {path}" if (path / "run.json").exists() else "choose another"
+            raise MvlError(f"{path} exists already and is not empty; {hint}")
+        writable_folder(path)
+
     @classmethod
     def create(cls, path: Path, description: Description) -> "RunFolder":
-        """A new folder; one that holds anything is refused, save what a process left that was killed while it made one."""
+        """A new folder with its description in it."""
         folder = cls(path)
         with folder.writing(path):
-            if path.exists() and (not path.is_dir() or any(not file.name.startswith(".") for file in path.iterdir())):
-                hint = f"continue it with: mvl train --resume {path}" if (path / "run.json").exists() else "choose another"
-                raise MvlError(f"{path} exists already and is not empty; {hint}")
+            cls.check_new(path)
             path.mkdir(parents=True, exist_ok=True)
         with folder.claimed():
             if folder.description_file.exists():

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from mvl import registry
+from mvl.checks import COUNT, SEED
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows, on_device
 from mvl.data.mapped import Mapped
@@ -56,6 +57,7 @@ def train(
     Out of core, rows are read from disk while training; by default if the data does not fit in memory. Every batch is split
     over `devices`. Processes that called `jax.distributed.initialize` and then this train one run together; the first writes.
     """
+    _check_numbers(seeds, first_seed)
     if isinstance(task, Experiment):
         experiment = task.with_settings(settings)
     else:
@@ -67,8 +69,12 @@ def train(
 
 def train_experiment(experiment: Experiment, run: Path | str | None, workers: int | None, devices: int | None) -> Path:
     """Read the data, make the run folder and train."""
+    COUNT.check(workers=workers, devices=devices)
     sharding = _sharding(devices, len(experiment.seeds), experiment.recipe.learning.batch_size)
     task = experiment.task
+    target = Path(run) if run else Path("runs") / f"{task.name or 'data'}-{experiment.recipe_name}"
+    if Team().first:
+        RunFolder.check_new(target)
     if task.check:
         task.check()
     path = None if isinstance(task.data, Dataset) else task.find_data(experiment.data.folder)
@@ -81,7 +87,6 @@ def train_experiment(experiment: Experiment, run: Path | str | None, workers: in
     description = Description(experiment, fitted, shapes_of(train_data), _origin(path, train_data))
     team = Team()
     _check_same(description, team)
-    target = Path(run) if run else Path("runs") / f"{task.name or 'data'}-{experiment.recipe_name}"
     folder = RunFolder.create(target, description) if team.first else RunFolder(target)
     with folder.claimed() if team.first else nullcontext():
         return _run(folder, description, train_data, validation, None, workers, sharding)
@@ -95,6 +100,7 @@ def resume(
     devices: int | None = None,
 ) -> Path:
     """Continue a run from its last checkpoint, exactly (on as many devices as before); `steps` may lengthen it."""
+    COUNT.check(steps=steps, workers=workers, devices=devices)
     if devices is None and (Path(run) / "run.json").exists():
         share_cores(len(RunFolder.open(Path(run))[1].experiment.seeds))
     team = Team()
@@ -143,6 +149,12 @@ def _rewind(folder: RunFolder, description: Description, step: int, sizes: Any) 
             told = metrics.rewind(file, step, noted, expected, description.experiment.seeds)
         if told:
             print(told, file=sys.stderr)
+
+
+def _check_numbers(seeds: int, first_seed: int) -> None:
+    COUNT.check(seeds=seeds)
+    SEED.check(first_seed=first_seed)
+    SEED.check(last_seed=first_seed + seeds - 1)
 
 
 def _sharding(devices: int | None, seeds: int, batch_size: int) -> Split | None:

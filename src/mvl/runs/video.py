@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from mvl.checks import COUNT, SEED, check_fields
 from mvl.errors import MvlError, UsageError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.film import Film, check_installed
@@ -47,10 +48,9 @@ class Shots:
     """Of a longer episode not every step is shown, so that there are no more frames than this."""
 
     def __post_init__(self) -> None:
+        check_fields(self, episodes=COUNT, seed=SEED, size=COUNT, fps=COUNT, frames=COUNT)
         if self.size % 2 or not SMALLEST <= self.size <= LARGEST:
             raise UsageError(f"size must be an even number of pixels from {SMALLEST} to {LARGEST}, not {self.size}.")
-        if self.episodes < 1:
-            raise UsageError(f"episodes must be at least 1, not {self.episodes}.")
 
     def chosen(self, tasks: int) -> list[int]:
         """Of an environment with so many tasks."""

@@ -41,9 +41,13 @@ class SweepDisplay:
         self.said: set[Job] = set()
         self.console = Console(file=sys.stderr)
         self.bars: dict[Job, TaskID] = {}
-        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%  {task.fields[note]}")
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%  {task.fields[note]}"),
+        )
         self.progress = Progress(*columns, console=self.console)
-        self.whole = self.progress.add_task("[bold]all runs", total=1.0, note="")
+        self.whole = self.progress.add_task("all runs", total=1.0, note="")
 
     def __enter__(self) -> "SweepDisplay":
         if self.console.is_terminal:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, check_fields
 from mvl.nets import reach
 from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
 
@@ -29,6 +30,9 @@ class Compositional:
     stream: ClassVar[Stream] = Stream()
     wants: ClassVar[Wants] = Wants()
     crosses_goals: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, subgoals=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         return reach.init_critics(key, shapes, self.widths)

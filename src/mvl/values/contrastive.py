@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
 from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
 
@@ -33,6 +34,9 @@ class Contrastive:
     stream: ClassVar[Stream] = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=True)
     wants: ClassVar[Wants] = Wants()
     crosses_goals: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_fields(self, latent=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         action, goal = jax.random.split(key)

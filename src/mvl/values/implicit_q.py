@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.checks import COUNT, UNIT, check_fields
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
 from mvl.types import Act, Batch, Encode, Goals, Key, Loss, Params, Shapes, Stream, Wants
 
@@ -47,6 +48,9 @@ class ImplicitQ:
     stream: ClassVar[Stream] = Stream()
     wants: ClassVar[Wants] = Wants()
     crosses_goals: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, expectile=UNIT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         value, critic = jax.random.split(key)

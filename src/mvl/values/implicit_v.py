@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.checks import COUNT, UNIT, check_fields
 from mvl.nets.mlp import apply_ensemble, init_ensemble
 from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
 
@@ -29,6 +30,9 @@ class ImplicitV:
     stream: ClassVar[Stream] = Stream()
     wants: ClassVar[Wants] = Wants()
     crosses_goals: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, expectile=UNIT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         return init_ensemble(key, 2, shapes.observation + shapes.seen, self.widths, 1, norm=True)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.checks import COUNT, NOT_NEGATIVE, UNIT, check_fields
 from mvl.nets import reach
 from mvl.types import Act, Batch, Encode, Key, Loss, Midpoints, Params, Shapes, Stream, Wants
 
@@ -34,6 +35,9 @@ class Transitive:
     stream: ClassVar[Stream] = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=True)
     wants: ClassVar[Wants] = Wants(midpoints=True)
     crosses_goals: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, expectile=UNIT, distance_power=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         return reach.init_critics(key, shapes, self.widths)

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
+from safetensors.numpy import save as serialized
 
 from mvl.errors import MvlError
 from mvl.files import atomic
@@ -50,7 +51,7 @@ def save(path: Path, walker: Walker, notes: dict[str, str]) -> None:
         f"{i}.{name}": np.ascontiguousarray(array) for i, layer in enumerate(walker) for name, array in layer._asdict().items()
     }
     with atomic(path) as partial:
-        save_file(arrays, partial, notes)
+        partial.write_bytes(serialized(arrays, notes))
 
 
 def load(path: Path = SHIPPED) -> Walker:
