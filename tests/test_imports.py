@@ -19,7 +19,6 @@ ORDER = [
     "types",
     "registry",
     "data",
-    "kernels",
     "nets",
     "parts",
     "tasks",

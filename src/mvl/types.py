@@ -228,11 +228,7 @@ class HasSurface(Protocol):
 
 
 class Regularizer(Protocol):
-    """Axis 2: what geometry is asked of the value surface.
-
-    One that asks the field for values alone, never for their derivatives, may say `only_values: ClassVar[bool] = True`; a CPU
-    is then faster.
-    """
+    """Axis 2: what geometry is asked of the value surface."""
 
     def __call__(self, field: Field, key: Key) -> Loss: ...
 

@@ -54,13 +54,34 @@ def assert_same_training(one, other):
         assert np.allclose(array, theirs[name], rtol=1e-3, atol=1e-4), name
 
 
+def traced_steps():
+    """Records for each time that a step is traced how many native calls it makes: none where the compiler partitions it."""
+    steps, calls, update, call = [], [], Learner.update, jax.ffi.ffi_call
+
+    def traced(*args):
+        before = len(calls)
+        out = update(*args)
+        steps.append(len(calls) - before)
+        return out
+
+    def counted(*args, **settings):
+        calls.append(args[0])
+        return call(*args, **settings)
+
+    Learner.update, jax.ffi.ffi_call = traced, counted
+    return steps
+
+
 def train_on_two(data_file, folder):
     """What the process with two devices does: data in memory and on disk, and every batch in halves."""
     split = Split.over(2, 16)
     batches = jax.jit(lambda: split.cut(Learner(recipe(), Shapes(2, 2, 2)).draw(on_device(walk()), 0, jax.numpy.arange(3))))()
     assert [part.data.shape for part in batches.value_goals.vectors.addressable_shards] == [(3, 8, 2)] * 2
+    steps = traced_steps()
     train(data_file, recipe(), run=folder / "held", devices=2, seeds=2, **SCHEDULE)
     train(data_file, recipe(), run=folder / "mapped", devices=2, out_of_core=True, **SCHEDULE)
+    assert len(steps) >= 2
+    assert not any(steps)
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from mvl.data.goals import Rows, sample
 from mvl.errors import UsageError
 from mvl.learn.optimizer import Moved, move, optimizer
 from mvl.learn.split import Split
-from mvl.nets.mlp import smooth
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import Act, Batch, Encode, Field, HasSurface, Judge, Key, Loss, Metrics, Params, Regresses, Settles, Shapes, View
@@ -62,8 +61,6 @@ class Learner:
     recipe: Recipe
     shapes: Shapes
     """Sizes of the data; how goals are seen follows from the recipe."""
-    kernels: bool = True
-    """Whether a CPU may use kernels of our own; not where the compiler cuts the program up over devices."""
 
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
@@ -86,7 +83,6 @@ class Learner:
     def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key) -> Loss:
         """Representation + value + regularizer + policy; every stop-gradient between parts is written here."""
         recipe = self.recipe
-        params, targets = (params, targets) if self.kernels else smooth((params, targets))
         rep_key, see_key, geometry_key, act_see_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
         shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
@@ -123,8 +119,6 @@ class Learner:
     def fields(self, params: Parameters, downstream: Parameters, batch: Batch, key: Key, known: Array | None) -> list[Field]:
         """The surfaces to regularize: the value's, and a representation's own where it asks for that."""
         rep = self.recipe.representation
-        if not getattr(self.recipe.regularizer, "only_values", False):
-            params, downstream = smooth((params, downstream))
         chosen = rep.regularized if isinstance(rep, HasSurface) else "downstream"
         found = []
         if self.recipe.has_surface and chosen in ("downstream", "both"):
@@ -175,7 +169,7 @@ class Learner:
         loss_key = self.keys(state.seed, state.step)[1]
         grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key)
         learning, before = self.recipe.learning, Moved(state.params, state.targets, state.optimizer)
-        after = move(before, grads, learning.learning_rate, learning.target_rate, self.targets, self.kernels)
+        after = move(before, grads, learning.learning_rate, learning.target_rate, self.targets)
         return State(*after, state.seed, state.step + 1), metrics
 
     def steps(self, state: State, data: Rows, count: int, split: Split | None = None) -> tuple[State, Metrics]:

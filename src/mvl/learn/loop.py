@@ -1,7 +1,7 @@
 """Training as a stream of dispatches: many steps per call, several seeds in one call."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from contextlib import nullcontext
 from itertools import repeat
 from typing import Any
 
@@ -57,7 +57,6 @@ def dispatches(
     With a `split`, rows lie on all of its devices already. Where several devices take part, the states that come out are
     this process's own copies.
     """
-    learner = replace(learner, kernels=split is None)
     seeds, calls = state.seed.shape[0], range(int(state.step[0]), steps, per_call)
     spread = None if split else Spread.over(seeds)
     if isinstance(data, Mapped):
@@ -74,7 +73,8 @@ def dispatches(
     )
     state = placed.copied(state) if placed else state
     for step, given in zip(calls, feed, strict=True):
-        state, metrics = run(state, given)
+        with split.partitioning() if split else nullcontext():
+            state, metrics = run(state, given)
         columns = {name: np.asarray(column) for name, column in metrics.items()}
         check_finite(columns, step)
         yield placed.own_copy(state) if placed else state, columns

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from mvl.kernels.adam import adam
-from mvl.kernels.calls import usable
+from mvl.nets.native.adam import adam
+from mvl.nets.native.calls import enabled
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 
@@ -23,23 +23,31 @@ def optimizer(rate: float) -> optax.GradientTransformation:
     return optax.adam(rate, *BETAS, EPSILON)
 
 
-def move(before: Moved, gradients: Any, rate: float, follow: float, copied: Callable[[Any], Any], kernels: bool) -> Moved:
+def move(before: Moved, gradients: Any, rate: float, follow: float, copied: Callable[[Any], Any]) -> Moved:
     """One Adam step; the copies move towards the parameters from before the step (as OGBench).
 
     `copied` gives of any tree of parameters the part that there are copies of.
     """
-    if not (kernels and usable(*jax.tree.leaves((before.params, before.targets)))):
-        updates, state = optimizer(rate).update(gradients, before.optimizer)
-        targets = optax.incremental_update(copied(before.params), before.targets, follow)
-        return Moved(optax.apply_updates(before.params, updates), targets, state)
-    averages, *others = before.optimizer
-    count = optax.safe_increment(averages.count)
+    if enabled(*jax.tree.leaves((before.params, before.targets))):
+        return _move_natively(before, gradients, rate, follow, copied)
+    updates, state = optimizer(rate).update(gradients, before.optimizer)
+    targets = optax.incremental_update(copied(before.params), before.targets, follow)
+    return Moved(optax.apply_updates(before.params, updates), targets, state)
+
+
+def _move_natively(before: Moved, gradients: Any, rate: float, follow: float, copied: Callable[[Any], Any]) -> Moved:
+    """The same in one pass over all arrays."""
+    count, mu, nu = (optax.tree.get(before.optimizer, name, filtering=_is_adam) for name in ("count", "mu", "nu"))
+    count = optax.safe_increment(count)
     first, second = (1 - jnp.power(beta, count.astype(jnp.float32)) for beta in BETAS)
     rates = jnp.stack([*map(jnp.asarray, (*BETAS, EPSILON, follow)), rate / first, 1 / second])
-    params, mu, nu, targets = adam(
-        rates, gradients, before.params, averages.mu, averages.nu, before.targets, _places(before.params, copied)
-    )
-    return Moved(params, targets, (averages._replace(count=count, mu=mu, nu=nu), *others))
+    params, mu, nu, targets = adam(rates, gradients, before.params, mu, nu, before.targets, _places(before.params, copied))
+    return Moved(params, targets, optax.tree.set(before.optimizer, _is_adam, count=count, mu=mu, nu=nu))
+
+
+def _is_adam(path: tuple[Any, ...], _: Any) -> bool:
+    """Whether a path in the optimizer's state ends at a field of Adam's, rather than at a parameter of the same name."""
+    return getattr(path[-1], "tuple_name", "") == optax.ScaleByAdamState.__name__
 
 
 def _places(params: Any, copied: Callable[[Any], Any]) -> list[int]:

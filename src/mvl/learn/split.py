@@ -5,6 +5,7 @@ batch and random draws mean the same, and only the order of sums differs.
 """
 
 from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,10 @@ class Split:
     def everywhere(self) -> NamedSharding:
         """A copy on each device."""
         return NamedSharding(self.mesh, PartitionSpec())
+
+    def partitioning(self) -> AbstractContextManager[Any]:
+        """Programs called for the first time within this context are compiled for these devices, as one partitioned program."""
+        return jax.set_mesh(self.mesh)
 
     def copied(self, tree: Any) -> Any:
         """A copy of everything on each device; what is in the tree twice is copied once."""

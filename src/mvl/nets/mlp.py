@@ -8,15 +8,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.kernels.calls import usable
-from mvl.kernels.network import Layers, ensemble
-from mvl.types import Key, Params
+from mvl.nets.native.operation import accelerated
+from mvl.types import Key
 
 glorot = jax.nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")
 lecun = jax.nn.initializers.lecun_normal()
-WIDE = 16
-"""Numbers in an input from which on it is worth multiplying once what many rows share."""
-
 small = jax.nn.initializers.variance_scaling(0.01, "fan_avg", "uniform")
 
 
@@ -35,12 +31,6 @@ class MLP(NamedTuple):
     norms: tuple[Norm, ...]
     """One per hidden layer, or empty: no normalization."""
     output: Dense
-
-
-class Smooth(MLP):
-    """A network that never runs by kernels, which have first derivatives only."""
-
-    __slots__ = ()
 
 
 def init_dense(key: Key, inputs: int, outputs: int, initializer=glorot) -> Dense:
@@ -87,10 +77,8 @@ def normalized_dense(norm: Norm, layer: Dense, x: Array) -> Array:
     return jax.lax.rsqrt(variance + 1e-6) * (x @ (scaled - scaled.mean(0))) + (norm.shift @ layer.kernel + layer.bias)
 
 
-def apply_mlp(mlp: MLP, *inputs: Array) -> Array:
+def mlp_formula(mlp: MLP, *inputs: Array) -> Array:
     """Hidden layers are Dense, GELU, then LayerNorm where there is one (in that order, as OGBench)."""
-    if _suits_kernels(mlp, inputs):
-        return _by_kernels(jax.tree.map(lambda leaf: leaf[None], mlp), inputs)[0]
     first, *others = *mlp.hidden, mlp.output
     x = dense(first, *inputs)
     for index, layer in enumerate(others):
@@ -99,50 +87,9 @@ def apply_mlp(mlp: MLP, *inputs: Array) -> Array:
     return x
 
 
-def _suits_kernels(mlp: MLP, inputs: Sequence[Array]) -> bool:
-    return bool(mlp.hidden) and not isinstance(mlp, Smooth) and usable(mlp.output.kernel, *inputs)
-
-
-def _by_kernels(mlp: MLP, inputs: Sequence[Array]) -> Array:
-    """All heads. A wide input that lies along the last axes only is multiplied here, once; rows begin with its product."""
-    first, *others = *mlp.hidden, mlp.output
-    shape = jnp.broadcast_shapes(*(x.shape[:-1] for x in inputs))
-    own: list[tuple[Array, Array]] = []
-    shared: list[tuple[Array, Array]] = []
-    for x, part in zip(inputs, parts_of(first, inputs), strict=True):
-        (shared if x.shape[-1] >= WIDE and _repeats(x.shape[:-1], shape) else own).append((x, part))
-    rows, kernel = _joined(own, shape)
-    base = first.bias[:, None]
-    if shared:
-        repeated, part = _joined(shared, jnp.broadcast_shapes(*(_inner(x.shape[:-1]) for x, _ in shared)))
-        base = base + repeated @ part
-    pairs = zip(others, mlp.norms, strict=True) if mlp.norms else ((layer, ()) for layer in others)
-    out = ensemble(rows, base, Layers(kernel, [(*layer, *norm) for layer, norm in pairs]))
-    return out.reshape(out.shape[0], *shape, out.shape[-1])
-
-
-def _joined(pairs: list[tuple[Array, Array]], shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Several inputs and their parts of the kernel as one of each: (rows, d), (heads, d, width)."""
-    spread = [jnp.broadcast_to(x.reshape(_inner(x.shape[:-1]) + x.shape[-1:]), shape + x.shape[-1:]) for x, _ in pairs]
-    rows = jnp.concatenate(spread, axis=-1)
-    return rows.reshape(-1, rows.shape[-1]), jnp.concatenate([part for _, part in pairs], axis=-2)
-
-
-def _repeats(part: tuple[int, ...], whole: tuple[int, ...]) -> bool:
-    """Whether an array of the first shape, written again and again, fills one of the second."""
-    inner, outer = _inner(part), _inner(whole)
-    return len(inner) < len(outer) and inner == outer[len(outer) - len(inner) :]
-
-
-def _inner(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Without leading axes of length one."""
-    return _inner(shape[1:]) if shape[:1] == (1,) else shape
-
-
-def smooth(params: Params) -> Params:
-    """The same networks, for derivatives of derivatives."""
-    is_network = lambda node: isinstance(node, MLP)
-    return jax.tree.map(lambda node: Smooth(*node) if is_network(node) else node, params, is_leaf=is_network)
+def apply_mlp(mlp: MLP, *inputs: Array) -> Array:
+    """The network on the concatenated inputs, whose leading axes are broadcast: (..., outputs)."""
+    return accelerated(mlp_formula, mlp, inputs)
 
 
 def init_ensemble(key: Key, heads: int, *args, **kwargs) -> MLP:
@@ -155,11 +102,11 @@ def heads_of(mlp: MLP) -> list[MLP]:
     return [jax.tree.map(lambda leaf, e=e: leaf[e], mlp) for e in range(mlp.output.bias.shape[0])]
 
 
-def apply_ensemble(mlp: MLP, *inputs: Array) -> Array:
-    """All heads on the same inputs: (heads, ..., outputs).
+def ensemble_formula(mlp: MLP, *inputs: Array) -> Array:
+    """Written out head by head, so that the compiler can skip heads whose gradient is not used."""
+    return jnp.stack([mlp_formula(head, *inputs) for head in heads_of(mlp)])
 
-    Without kernels written out head by head: who looks at one head alone (a gradient) then pays for that one only.
-    """
-    if _suits_kernels(mlp, inputs):
-        return _by_kernels(mlp, inputs)
-    return jnp.stack([apply_mlp(head, *inputs) for head in heads_of(mlp)])
+
+def apply_ensemble(mlp: MLP, *inputs: Array) -> Array:
+    """All heads on the same inputs: (heads, ..., outputs)."""
+    return accelerated(ensemble_formula, mlp, inputs)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -40,8 +40,6 @@ class Mollified:
     """Share of the batch that is regularized."""
     through: Literal["both", "center"] = "both"
     """Train both values, or hold the neighbors' constant: the center alone rises, at a third of the cost."""
-
-    only_values: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_fields(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)

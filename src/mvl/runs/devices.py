@@ -9,8 +9,8 @@ from pathlib import Path
 from mvl.data.sources.npz import folders
 from mvl.errors import MvlError
 from mvl.extras import how_to_install, missing
-from mvl.kernels.library import why_not
 from mvl.learn.spread import cores
+from mvl.nets.native.library import disabled_reason
 from mvl.processes import python
 from mvl.runs.folder import git_state, versions
 from mvl.xla_flags import check_flags
@@ -33,7 +33,8 @@ def report() -> str:
     lines += [f"  {'source':<26}{state['commit'][:12]}{' with changes' if state['changed'] else ''}"] if state else []
     lines += ["devices", f"  cores                     {cores()}"]
     lines += [f"  {device.platform:<26}{device.device_kind}" for device in jax.devices()]
-    lines += [f"  {'kernels':<26}{f'not used: {reason}' if (reason := why_not()) else 'compiled for this processor'}"]
+    reason = disabled_reason()
+    lines += [f"  {'native networks':<26}{f'not used: {reason}' if reason else 'compiled for this processor'}"]
     lines += ["datasets"]
     for folder in folders():
         files = sorted(folder.glob("*.npz")) if folder.is_dir() else []

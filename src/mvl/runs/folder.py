@@ -16,7 +16,7 @@ from typing import Any
 from mvl.errors import DamagedError, MvlError, NoSpaceError
 from mvl.experiment import Experiment
 from mvl.files import atomic, open_unlinked, refuse_links, writable_folder
-from mvl.kernels.library import why_not
+from mvl.nets.native.library import disabled_reason
 from mvl.recipes.recipe import Recipe
 from mvl.tasks import Task
 from mvl.types import Shapes
@@ -127,7 +127,7 @@ class RunFolder:
 
     def describe(self, description: Description) -> None:
         """Write run.json."""
-        surroundings = {"format": FORMAT, "versions": versions(), "git": git_state(), "kernels": not why_not()}
+        surroundings = {"format": FORMAT, "versions": versions(), "git": git_state(), "kernels": not disabled_reason()}
         with self.writing(self.description_file), atomic(self.description_file) as partial:
             partial.write_text(json.dumps({**description.to_json(), **surroundings}, indent=2) + "\n")
 

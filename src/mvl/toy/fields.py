@@ -10,7 +10,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from mvl.nets.mlp import apply_mlp, init_mlp, smooth
+from mvl.nets.mlp import apply_mlp, init_mlp
 from mvl.regularizers.eikonal import Eikonal
 from mvl.regularizers.mollified import Mollified
 from mvl.toy.arena import ARENA, GOAL, STEP, draw_free, draw_steps
@@ -56,9 +56,8 @@ def solver(regularizer: Regularizer) -> Trainer:
     """
 
     def at(params: Params, points: Array, _: Any) -> Array:
-        net = smooth(params)  # the Eikonal residual trains slopes
         straight = jnp.linalg.norm(points - jnp.asarray(GOAL) + 1e-8, axis=-1)  # the shift: differentiable at the goal too
-        return -(straight * (1 + jax.nn.softplus(apply_mlp(net, points)[..., 0])))[None]
+        return -(straight * (1 + jax.nn.softplus(apply_mlp(params, points)[..., 0])))[None]
 
     def loss(params: Params, _: Params, key: Key) -> Array:
         place_key, neighbor_key = jax.random.split(key)

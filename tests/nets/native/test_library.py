@@ -7,8 +7,8 @@ from pathlib import Path
 import jax
 import pytest
 
-from mvl.kernels import library
 from mvl.nets.mlp import apply_mlp, init_mlp
+from mvl.nets.native import library
 
 FAKE = """#!/bin/sh
 echo ran >> {log}
@@ -21,10 +21,11 @@ chmod 777 "$last"
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """Nothing compiled yet, nothing decided."""
-    monkeypatch.setattr(library, "folder", lambda: tmp_path / "kernels")
+    monkeypatch.setattr(library, "folder", lambda: tmp_path / "native")
+    monkeypatch.delenv("MVL_NATIVE", raising=False)
     monkeypatch.delenv("MVL_KERNELS", raising=False)
     monkeypatch.delenv("CXX", raising=False)
-    monkeypatch.setattr(library, "why_not", library.why_not.__wrapped__)
+    monkeypatch.setattr(library, "disabled_reason", library.disabled_reason.__wrapped__)
     return tmp_path
 
 
@@ -51,12 +52,12 @@ def test_compiled_once(fresh, capfd):
     first = library.load()
     assert all(hasattr(first, name) for name in library.TARGETS)
     assert "once" in capfd.readouterr().err
-    (file,) = (fresh / "kernels").iterdir()
+    (file,) = (fresh / "native").iterdir()
     written = file.stat().st_mtime_ns
     assert library.load()._handle == first._handle
     assert file.stat().st_mtime_ns == written
     assert capfd.readouterr().err == ""
-    assert list((fresh / "kernels").iterdir()) == [file]
+    assert list((fresh / "native").iterdir()) == [file]
 
 
 def test_the_cache_is_private_whatever_the_umask(loaded, fresh):
@@ -66,9 +67,9 @@ def test_the_cache_is_private_whatever_the_umask(loaded, fresh):
     finally:
         os.umask(before)
     assert (content, count) == (5000 * b"x", 1)
-    assert (fresh / "kernels").stat().st_mode & 0o777 == 0o700
+    assert (fresh / "native").stat().st_mode & 0o777 == 0o700
     assert file.stat().st_mode & 0o777 == 0o600
-    assert list((fresh / "kernels").iterdir()) == [file]
+    assert list((fresh / "native").iterdir()) == [file]
 
 
 @pytest.mark.parametrize("damage", [b"", 2500 * b"x", 2500 * b"x" + b"y" + 2499 * b"x"], ids=["empty", "truncated", "flipped"])
@@ -100,21 +101,21 @@ def test_a_link_in_the_cache_is_not_followed(loaded, fresh):
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
 def test_a_folder_that_others_can_write_is_refused(loaded, fresh, mode, capfd):
     loaded()
-    (fresh / "kernels").chmod(mode)
-    assert library.why_not() == f"{fresh / 'kernels'} is writable by others; delete it, or make it yours with mode 700"
-    assert library.why_not() in capfd.readouterr().err
+    (fresh / "native").chmod(mode)
+    assert library.disabled_reason() == f"{fresh / 'native'} is writable by others; delete it, or make it yours with mode 700"
+    assert library.disabled_reason() in capfd.readouterr().err
 
 
 def test_a_folder_of_another_user_is_refused(loaded, fresh, monkeypatch):
     loaded()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert library.why_not().startswith(f"{fresh / 'kernels'} belongs to another user;")
+    assert library.disabled_reason().startswith(f"{fresh / 'native'} belongs to another user;")
 
 
 def test_a_folder_that_is_a_link_is_refused(loaded, fresh):
     (fresh / "elsewhere").mkdir(mode=0o700)
-    (fresh / "kernels").symlink_to(fresh / "elsewhere")
-    assert library.why_not() == f"{fresh / 'kernels'} is a symbolic link; replace it by a folder"
+    (fresh / "native").symlink_to(fresh / "elsewhere")
+    assert library.disabled_reason() == f"{fresh / 'native'} is a symbolic link; replace it by a folder"
 
 
 def test_the_compiler_may_be_several_words(loaded, monkeypatch):
@@ -125,27 +126,28 @@ def test_the_compiler_may_be_several_words(loaded, monkeypatch):
 @pytest.mark.parametrize(("chosen", "reason"), [("no-such-c++ -x", "there is no command no-such-c++"), ("c++ '", "No closing")])
 def test_a_compiler_that_is_no_command_is_named(fresh, monkeypatch, chosen, reason):
     monkeypatch.setenv("CXX", chosen)
-    assert reason in library.why_not()
-    assert repr(chosen) in library.why_not()
+    assert reason in library.disabled_reason()
+    assert repr(chosen) in library.disabled_reason()
 
 
 def test_without_a_compiler_networks_run_all_the_same(fresh, monkeypatch, key):
     monkeypatch.setattr("shutil.which", lambda name: None)
-    assert library.why_not() == "they could not be compiled: there is no C++ compiler; install g++ or clang"
-    monkeypatch.setattr("mvl.kernels.calls.why_not", library.why_not)
+    assert library.disabled_reason() == "it could not be compiled: there is no C++ compiler; install g++ or clang"
+    monkeypatch.setattr("mvl.nets.native.calls.disabled_reason", library.disabled_reason)
     net = init_mlp(key, 2, (8,), 1, norm=True)
     assert "mvl_mlp" not in jax.jit(lambda x: apply_mlp(net, x)).lower(jax.numpy.ones((3, 2))).as_text()
 
 
 def test_a_compiler_that_fails_is_quoted(fresh, monkeypatch):
     bad = fresh / "c++"
-    bad.write_text("#!/bin/sh\necho 'In file included from kernels.cc:' >&2\necho 'error: no such target' >&2\nexit 1\n")
+    bad.write_text("#!/bin/sh\necho 'In file included from entry_points.cc:' >&2\necho 'error: no such target' >&2\nexit 1\n")
     bad.chmod(0o755)
     monkeypatch.setenv("CXX", str(bad))
-    assert library.why_not() == "they could not be compiled: error: no such target"
-    assert not list(Path(fresh / "kernels").glob("*.so"))
+    assert library.disabled_reason() == "it could not be compiled: error: no such target"
+    assert not list(Path(fresh / "native").glob("*.so"))
 
 
-def test_they_can_be_turned_off(fresh, monkeypatch):
-    monkeypatch.setenv("MVL_KERNELS", "0")
-    assert library.why_not() == "MVL_KERNELS is 0"
+@pytest.mark.parametrize("name", ["MVL_NATIVE", "MVL_KERNELS"])
+def test_it_can_be_turned_off(fresh, monkeypatch, name):
+    monkeypatch.setenv(name, "0")
+    assert library.disabled_reason() == "MVL_NATIVE is 0"

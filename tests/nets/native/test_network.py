@@ -1,4 +1,4 @@
-"""Networks by kernels against the same networks by JAX, values and gradients, in every shape they come in."""
+"""Native networks against the JAX formulas: values and first gradients, in every shape they come in."""
 
 import subprocess
 import sys
@@ -8,11 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mvl.errors import UsageError
-from mvl.kernels.library import why_not
-from mvl.nets.mlp import apply_ensemble, apply_mlp, init_ensemble, init_mlp, smooth
+from mvl.nets.mlp import apply_ensemble, apply_mlp, ensemble_formula, init_ensemble, init_mlp, mlp_formula
+from mvl.nets.native.library import disabled_reason
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=f"no kernels: {why_not()}")
+pytestmark = pytest.mark.skipif(bool(disabled_reason()), reason=f"not native: {disabled_reason()}")
 
 
 def disturbed(tree, key):
@@ -42,12 +41,13 @@ def test_values_and_gradients_are_those_of_jax(shape, norm, key):
     nets = disturbed(init_ensemble(key, heads, sum(size[-1] for size in given), widths, outputs, norm=norm), key)
     inputs = [jax.random.normal(jax.random.fold_in(key, i), size) for i, size in enumerate(given)]
 
-    def loss(nets, inputs):
-        out = apply_ensemble(nets, *inputs)
+    def loss(apply, nets, inputs):
+        out = apply(nets, *inputs)
         return jnp.sin(out).sum(), out
 
-    (_, out), slopes = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)(nets, inputs)
-    (_, expected), known = jax.value_and_grad(lambda n, i: loss(smooth(n), i), argnums=(0, 1), has_aux=True)(nets, inputs)
+    both = jax.value_and_grad(loss, argnums=(1, 2), has_aux=True)
+    (_, out), slopes = both(apply_ensemble, nets, inputs)
+    (_, expected), known = both(ensemble_formula, nets, inputs)
     assert out.shape == expected.shape
     assert np.allclose(out, expected, atol=2e-5)
     for one, other in zip(jax.tree.leaves(slopes), jax.tree.leaves(known), strict=True):
@@ -58,7 +58,7 @@ def test_large_inputs_saturate_and_undefined_ones_stay_so(key):
     """GELU's exponent must not wrap around, and what is not a number must not become one."""
     net = init_mlp(key, 2, (16, 16), 1, norm=False)
     far = jnp.array([[1e4, -1e4], [-3e5, 1e3], [300.0, 200.0]])
-    assert np.allclose(apply_mlp(net, far), apply_mlp(smooth(net), far), rtol=1e-4)
+    assert np.allclose(apply_mlp(net, far), mlp_formula(net, far), rtol=1e-4)
     assert np.isnan(apply_mlp(net, jnp.array([[jnp.nan, 0.0], [0.0, 0.0]]))).tolist() == [[True], [False]]
 
 
@@ -74,15 +74,7 @@ def test_many_policies_in_one_call(key):
         assert np.allclose(each.sum(0), total, atol=1e-4)
 
 
-def test_second_derivatives_are_refused_and_smooth_networks_have_them(key):
-    net = init_mlp(key, 2, (16,), 1, norm=True)
-    bend = lambda net: jax.grad(lambda x: jax.grad(lambda y: apply_mlp(net, y).sum())(x).sum())(jnp.ones(2))
-    with pytest.raises(UsageError, match="nets.mlp.smooth"):
-        bend(net)
-    assert np.isfinite(bend(smooth(net))).all()
-
-
-def test_numbers_of_other_kinds_go_without_kernels(key):
+def test_other_precisions_are_not_native(key):
     net = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), init_mlp(key, 2, (16,), 1, norm=True))
     assert apply_mlp(net, jnp.ones((3, 2), jnp.bfloat16)).dtype == jnp.bfloat16
 

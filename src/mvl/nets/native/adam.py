@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jax import Array
 
-from mvl.kernels.calls import call
+from mvl.nets.native.calls import call
 
 
 def adam(

@@ -1,4 +1,4 @@
-"""The kernels as a library: compiled for this processor when first needed, and kept."""
+"""The C++ as a shared library: compiled for this processor when first needed, and kept."""
 
 import ctypes
 import functools
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import jax
 
-from mvl.kernels.cache import find, path_in, private_folder, store
+from mvl.nets.native.cache import find, path_in, private_folder, store
 
 HERE = Path(__file__).parent
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
@@ -22,16 +22,16 @@ TARGETS = ("mvl_mlp_forward", "mvl_mlp_backward", "mvl_adam")
 
 
 @functools.cache
-def why_not() -> str:
-    """Reason the kernels are disabled; empty if they are enabled."""
-    if os.environ.get("MVL_KERNELS", "1") == "0":
-        return "MVL_KERNELS is 0"
+def disabled_reason() -> str:
+    """Reason native networks are disabled; empty if they are enabled."""
+    if os.environ.get("MVL_NATIVE", os.environ.get("MVL_KERNELS", "1")) == "0":  # the second is its old name
+        return "MVL_NATIVE is 0"
     if jax.default_backend() != "cpu":
         return f"networks run on a {jax.default_backend()}"
     try:
         library = load()
     except OSError as error:
-        print(f"mvl: going on without kernels: {error}", file=sys.stderr)
+        print(f"mvl: networks run without native code: {error}", file=sys.stderr)
         return str(error)
     for name in TARGETS:
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
@@ -47,22 +47,22 @@ def load() -> ctypes.CDLL:
 def cached(cache: int) -> str:
     """Name of the library in the cache (a descriptor); compiling it takes a few seconds."""
     command = compiler()
-    stem = f"kernels-{_fingerprint(command)}"
+    stem = f"native-{_fingerprint(command)}"
     name, defect = find(cache, stem)
     if name:
         return name
-    print(f"mvl: compiling the network kernels for this processor, {f'since {defect}' if defect else 'once'}", file=sys.stderr)
+    print(f"mvl: compiling native networks for this processor, {f'since {defect}' if defect else 'once'}", file=sys.stderr)
     return store(cache, stem, compiled(command))
 
 
 def compiled(command: list[str]) -> bytes:
     with tempfile.TemporaryDirectory() as work:
         made = Path(work) / "library.so"
-        source = [str(HERE / "kernels.cc"), "-isystem", jax.ffi.include_dir(), "-o", str(made)]
+        source = [str(HERE / "entry_points.cc"), "-isystem", jax.ffi.include_dir(), "-o", str(made)]
         done = subprocess.run([*command, *FLAGS, *source], capture_output=True, text=True)
         if done.returncode or not made.exists():
             said = [line.strip() for line in done.stderr.splitlines() if line.strip()] or [f"{command[0]} gave {done.returncode}"]
-            raise OSError(f"they could not be compiled: {next((line for line in said if 'error' in line), said[0])}")
+            raise OSError(f"it could not be compiled: {next((line for line in said if 'error' in line), said[0])}")
         return made.read_bytes()
 
 
@@ -74,14 +74,14 @@ def compiler() -> list[str]:
     except ValueError as error:
         raise OSError(f"CXX is {given!r}, which is not a command ({error}); set it to a C++ compiler, or unset it") from None
     if not chosen:
-        raise OSError("they could not be compiled: there is no C++ compiler; install g++ or clang")
+        raise OSError("it could not be compiled: there is no C++ compiler; install g++ or clang")
     if not shutil.which(chosen[0]):
         raise OSError(f"CXX is {given!r}, but there is no command {chosen[0]}; set it to a C++ compiler, or unset it")
     return chosen
 
 
 def folder() -> Path:
-    return Path("~/.cache/mvl/kernels").expanduser()
+    return Path("~/.cache/mvl/native").expanduser()
 
 
 def _fingerprint(command: list[str]) -> str:
