@@ -14,12 +14,13 @@ from packaging.specifiers import SpecifierSet
 
 from mvl.cli import main
 from mvl.errors import MvlError
-from mvl.extras import how_to_install
+from mvl.extras import DM_CONTROL, how_to_install
 from mvl.report.mazes import maze_of
 from mvl.runs.devices import rendering
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 SUPPORTED = ["3.11", "3.12", "3.13"]
 LOCK = [Requirement(line) for line in (ROOT / "requirements.lock").read_text().splitlines()]
 
@@ -131,9 +132,12 @@ def test_doctor_says_what_rendering_lacks(no_simulators):
 
 def test_ogbench_is_installed_without_what_python_313_cannot_install(monkeypatch):
     monkeypatch.setattr(sys, "version_info", (3, 13, 0))
-    both = "pip install 'mollified-value-learning[sim]' && pip install --no-deps ogbench dm-control"
+    both = f"pip install 'mollified-value-learning[sim]' && pip install --no-deps ogbench {DM_CONTROL}"
     assert how_to_install(["ogbench", "gymnasium"]) == both
     assert how_to_install(["mujoco"]) == "pip install 'mollified-value-learning[sim]'"
+    assert f"dm-control{locked('3.13')['dm-control']}" == DM_CONTROL
+    (mujoco,) = (one for one in map(Requirement, EXTRAS["sim"]) if one.name == "mujoco" and "<" in str(one.specifier))
+    assert locked("3.13")["mujoco"][2:] in mujoco.specifier
 
 
 def test_the_core_is_installed_without_simulators():

@@ -5,6 +5,8 @@ from importlib.util import find_spec
 
 from mvl.errors import MvlError
 
+DM_CONTROL = "dm-control==1.0.44"
+"""The release that goes with the MuJoCo which the extra `sim` installs on Python 3.13."""
 SIMULATORS = ("ogbench", "dm_control", "gymnasium", "mujoco")
 
 
@@ -26,5 +28,5 @@ def how_to_install(absent: list[str]) -> str:
     command = "pip install 'mollified-value-learning[sim]'"
     if sys.version_info >= (3, 13) and {"ogbench", "dm_control"} & set(absent):
         # dm_control requires labmaze, which cannot be installed here and is not used by OGBench.
-        return f"{command} && pip install --no-deps ogbench dm-control"
+        return f"{command} && pip install --no-deps ogbench {DM_CONTROL}"
     return command

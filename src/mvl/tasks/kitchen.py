@@ -29,7 +29,7 @@ SUBTASKS = {
 }
 """What is to be done in one episode, by dataset (D4RL)."""
 NEWEST_MUJOCO = (3, 11)
-"""Later ones refuse the kitchen's model."""
+"""Later ones find other contacts between meshes, so an episode differs from the first contact on."""
 LIMIT = 280
 """Steps of an episode."""
 AT_ONCE = 16
