@@ -14,7 +14,7 @@ import numpy as np
 from mvl.data.goals import on_device
 from mvl.data.sources import npz
 from mvl.learn.learner import Learner, State
-from mvl.runs.evaluation import restore
+from mvl.runs.restore import restore
 
 
 def represented(learner: Learner, state: State, goals: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ from packaging.specifiers import SpecifierSet
 from mvl.cli import main
 from mvl.errors import MvlError
 from mvl.extras import DM_CONTROL, how_to_install
-from mvl.report.mazes import maze_of
-from mvl.runs.devices import rendering
+from mvl.machine import rendering
+from mvl.results.shortest_paths import maze_of
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -12,9 +12,9 @@ from mvl.errors import MvlError
 from mvl.evaluation.environments import Environments, Start
 from mvl.processes import import_path, python, python_module
 from mvl.runs import devices
-from mvl.sweep.child import Order, train
-from mvl.sweep.engines import slurm
-from mvl.sweep.estimate import Probe
+from mvl.studies.engines import slurm
+from mvl.studies.process import Order, train
+from mvl.studies.timing import Probe
 from mvl.tasks import find_task
 from mvl.tasks.datasets import generate
 

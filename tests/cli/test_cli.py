@@ -259,13 +259,13 @@ def test_recipes_lists_parts_and_presets(capsys):
 
 
 def test_doctor_reports_devices_and_rendering(capsys, monkeypatch):
-    monkeypatch.setattr("mvl.runs.devices._renders", lambda backend: backend == "osmesa")
+    monkeypatch.setattr("mvl.machine._renders", lambda backend: backend == "osmesa")
     code, out, _ = answer(capsys, "doctor")
     assert code == 0
     assert "cpu" in out
     assert "ogbench" in out
     assert "osmesa  works" in out
-    monkeypatch.setattr("mvl.runs.devices._renders", lambda backend: False)
+    monkeypatch.setattr("mvl.machine._renders", lambda backend: False)
     assert "install libegl1" in answer(capsys, "doctor")[1]
 
 

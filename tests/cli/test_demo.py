@@ -25,7 +25,7 @@ def calls(monkeypatch, tmp_path):
     made: list[tuple] = []
     monkeypatch.setattr("mvl.runs.training.train", lambda *args, **settings: made.append(("train", args, settings)))
     monkeypatch.setattr("mvl.runs.training.resume", lambda *args, **settings: made.append(("resume", args, settings)))
-    monkeypatch.setattr("mvl.report.finish.finish", lambda path: "finished")
+    monkeypatch.setattr("mvl.plots.finish.finish", lambda path: "finished")
     return made
 
 

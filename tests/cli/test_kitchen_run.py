@@ -3,6 +3,7 @@
 import json
 
 from kitchen_demos import needs_kitchen, record
+
 from mvl.cli import main
 
 needs_kitchen()

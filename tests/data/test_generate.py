@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from forking import run_script
+
 from mvl.data.sources.npz import load
 from mvl.errors import MvlError, UsageError
 from mvl.processes import Worker

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from forking import run_script
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import walk
-from forking import run_script
 from mvl.cli import main
 from mvl.data.importing import import_data, kind_of
 from mvl.data.sources.episodes import Fields

@@ -17,7 +17,7 @@ def run(dataset, tmp_path):
 
 
 def test_a_run_folder_alone_rebuilds_the_policy(run):
-    from mvl.runs.evaluation import restore
+    from mvl.runs.restore import restore
 
     _, learner, state = restore(run)
     policy = mvl.load_policy(run, seed=4)

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 import mujoco
 import numpy as np
 import pytest
+from untrained import untrained_by_name
 
 from mvl.cli import main
 from mvl.deploy.viewer import recording
@@ -13,7 +14,6 @@ from mvl.deploy.viewer.geometry import ground, moving, placed, shapes
 from mvl.runs.evaluation import evaluate
 from mvl.tasks import find_task
 from mvl.tasks.simulator import Start
-from untrained import untrained_by_name
 
 pytestmark = pytest.mark.filterwarnings("ignore::glfw.GLFWError", "ignore:.*precision lowered.*")
 MAZE, CUBE = "pointmaze-medium-navigate-v0", "cube-single-play-v0"

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from matplotlib.image import imread
-
 from browser import browser_page as browser_page
-from mvl.tasks.simulator import Start
+from matplotlib.image import imread
 from untrained import untrained_by_name
+
+from mvl.tasks.simulator import Start
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from mvl.learn.spread import Spread, cores, share_cores, shares
+from mvl.learn.devices import SeedSharding, cores, share_cores, shares
 from mvl.runs.training import train
 from runs.test_devices import SCHEDULE, assert_same_training, recipe
 
@@ -25,7 +25,7 @@ def test_once_jax_is_at_work_it_stays_as_it_is():
     jax.devices()
     share_cores(2 * cores())
     assert len(jax.devices()) == 1
-    assert Spread.over(4) is None
+    assert SeedSharding.over(4) is None
 
 
 @pytest.mark.skipif(cores() < 2, reason="needs two cores")
@@ -33,10 +33,10 @@ def test_two_seeds_on_two_cores_are_two_seeds_in_turn(data_file, tmp_path):
     script = (
         "import sys, jax; sys.path.insert(0, sys.argv[1])\n"
         "from pathlib import Path; from runs.test_devices import SCHEDULE, recipe\n"
-        "from mvl.learn.spread import Spread; from mvl.runs.training import resume, train\n"
+        "from mvl.learn.devices import SeedSharding; from mvl.runs.training import resume, train\n"
         "to = Path(sys.argv[3])\n"
         "train(sys.argv[2], recipe(), run=to / 'whole', seeds=2, **{**SCHEDULE, 'steps': 40})\n"
-        "assert Spread.over(2) is not None\n"
+        "assert SeedSharding.over(2) is not None\n"
         "train(sys.argv[2], recipe(), run=to / 'parts', seeds=2, **SCHEDULE)\n"
         "resume(to / 'parts', steps=40)\n"
         "train(sys.argv[2], recipe(), run=to / 'mapped', seeds=2, out_of_core=True, **{**SCHEDULE, 'steps': 40})\n"

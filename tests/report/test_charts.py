@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mvl.report.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Series, curves, mark
-from mvl.report.statistics import estimate
+from mvl.results.statistics import estimate
 
 STEPS = np.array([500.0, 1000.0])
 

@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from reported import reported_run
+from untrained import untrained
 
 from conftest import small_recipe
 from mvl.cli import main
 from mvl.report.page import _names
-from reported import reported_run
-from untrained import untrained
 
 
 def written(tmp_path: Path, *runs: Path, films: bool = False) -> str:

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-
 from browser import browser_page  # noqa: F401  (a fixture)
+from reported import reported_run
+
 from mvl.cli import main
 from mvl.errors import MvlError
+from mvl.machine import renderer
 from mvl.report import content
-from mvl.runs.devices import renderer
 from mvl.runs.video import Shots
-from reported import reported_run
 
 pytest.importorskip("imageio_ffmpeg", reason="videos need imageio-ffmpeg")
 

@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from untrained import untrained
 
 import mvl
 from conftest import small_recipe, walk, write_npz
 from mvl.errors import DamagedError, UsageError
-from mvl.report.episodes import _plane, value_along_episodes
-from mvl.report.finish import finish
-from mvl.report.statistics import estimate
-from mvl.report.tables import success_table
+from mvl.plots.episodes import _plane, value_along_episodes
+from mvl.plots.finish import finish
+from mvl.results.statistics import estimate
+from mvl.results.success import success_table
 from mvl.runs.evaluation import reported
-from untrained import untrained
 
 
 def test_estimate_by_hand():
@@ -67,7 +67,7 @@ def test_a_trained_maze_run_is_evaluated_and_drawn(tmp_path):
 
 
 def test_a_run_whose_evaluations_are_lost_is_still_finished(tmp_path, monkeypatch):
-    monkeypatch.setattr("mvl.report.finish.draw", lambda run, to, description: [])
+    monkeypatch.setattr("mvl.plots.finish.draw", lambda run, to, description: [])
     run = untrained(tmp_path / "run", small_recipe())
     words = finish(run)
     assert f"there are no evaluations in {run / 'evaluations.jsonl'}; evaluate it with: mvl eval {run}" in words

@@ -20,12 +20,12 @@ from conftest import small_recipe, walk
 from mvl.cli import main
 from mvl.data.goals import on_device
 from mvl.errors import UsageError
+from mvl.learn.devices import BatchSharding
 from mvl.learn.learner import Learner
-from mvl.learn.split import Split
 from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
-from mvl.runs.evaluation import restore
-from mvl.runs.hosts import Team, joined
+from mvl.runs.distributed import Team, joined
+from mvl.runs.restore import restore
 from mvl.runs.training import resume, train
 from mvl.types import Shapes
 
@@ -74,7 +74,7 @@ def traced_steps():
 
 def train_on_two(data_file, folder):
     """What the process with two devices does: data in memory and on disk, and every batch in halves."""
-    split = Split.over(2, 16)
+    split = BatchSharding.over(2, 16)
     batches = jax.jit(lambda: split.cut(Learner(recipe(), Shapes(2, 2, 2)).draw(on_device(walk()), 0, jax.numpy.arange(3))))()
     assert [part.data.shape for part in batches.value_goals.vectors.addressable_shards] == [(3, 8, 2)] * 2
     steps = traced_steps()
@@ -180,7 +180,7 @@ def test_what_cannot_be_split_is_refused(data_file, tmp_path):
     with pytest.raises(UsageError, match="at least 1, not 0"):
         train(data_file, recipe(), run=tmp_path / "run", devices=0, **SCHEDULE)
     assert not (tmp_path / "run").exists()
-    assert Split.over(1, 16) is Split.over(None, 16) is None
+    assert BatchSharding.over(1, 16) is BatchSharding.over(None, 16) is None
 
 
 def test_processes_with_other_settings_are_refused_before_anything_is_written(data_file, tmp_path, monkeypatch):

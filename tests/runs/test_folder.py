@@ -14,8 +14,8 @@ from conftest import small_recipe, walk, write_npz
 from mvl.cli import main
 from mvl.errors import DamagedError, MvlError
 from mvl.runs import metrics
-from mvl.runs.evaluation import restore
 from mvl.runs.folder import RunFolder
+from mvl.runs.restore import restore
 from mvl.runs.session import Session
 from mvl.runs.training import resume, train
 

@@ -11,6 +11,7 @@ import time
 import jax
 import numpy as np
 import pytest
+from untrained import MEDIUM
 
 import mvl
 from conftest import small_recipe, walk, write_npz
@@ -19,10 +20,9 @@ from mvl.learn.loop import NonFiniteLossError
 from mvl.processes import Worker
 from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
-from mvl.runs.evaluation import restore
 from mvl.runs.folder import RunFolder
+from mvl.runs.restore import restore
 from mvl.runs.training import resume, train
-from untrained import MEDIUM
 
 SCHEDULE = {"steps": 40, "log_every": 10, "eval_every": 20, "save_every": 20, "steps_per_dispatch": 10}
 

@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from untrained import MEDIUM, untrained
 
 import mvl
 from conftest import small_recipe
@@ -14,7 +15,6 @@ from mvl.evaluation import film as filming
 from mvl.processes import Worker
 from mvl.runs import devices
 from mvl.runs.video import Shots, film, in_words, longest
-from untrained import MEDIUM, untrained
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="videos need imageio-ffmpeg")
 

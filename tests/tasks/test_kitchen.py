@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from kitchen_demos import needs_kitchen
+
 from mvl.errors import MvlError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import play

@@ -5,9 +5,9 @@ import shutil
 
 import numpy as np
 import pytest
-
 from forking import run_script
 from kitchen_demos import EPISODES, NAME, STEPS, needs_kitchen, record
+
 from mvl.cli import main
 from mvl.data.sources.npz import load
 from mvl.tasks import find_task, task_names

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.image import imread
 
 from mvl.cli import main
-from mvl.report.mazes import geodesic
+from mvl.results.shortest_paths import geodesic
 from mvl.toy.arena import ARENA, GOAL, HALF, STEP, blocked, draw_free, draw_steps, marched_distance, true_distance
 from mvl.toy.fields import train, trainers
 from mvl.toy.figure import judged

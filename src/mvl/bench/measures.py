@@ -39,9 +39,9 @@ def step(
     """Seconds per training step and to compile, bytes, and operations of a plain step of that size; `cpu` sizes unless given."""
     from mvl.bench.machine import plain_operations, random_walk
     from mvl.data.goals import on_device
+    from mvl.learn.devices import share_cores
     from mvl.learn.learner import Learner
     from mvl.learn.loop import dispatches, initial_state
-    from mvl.learn.spread import share_cores
     from mvl.recipes.presets import named_recipe
     from mvl.registry import AXES
     from mvl.types import Shapes
@@ -76,13 +76,13 @@ def evaluation(episodes: int = 50) -> Found:
     import jax
     import numpy as np
 
+    from mvl.evaluation.acting import as_act, batched_act
     from mvl.evaluation.environments import Environments
     from mvl.evaluation.rollout import play, starts
     from mvl.learn.learner import Learner
     from mvl.learn.loop import initial_state
-    from mvl.learn.spread import cores
+    from mvl.machine import cores
     from mvl.recipes.presets import named_recipe
-    from mvl.runs.evaluation import as_act, batched_act
     from mvl.tasks import find_task
     from mvl.tasks.ogbench import OgbenchSimulator
     from mvl.types import Shapes

@@ -50,7 +50,7 @@ def _check_targets(options: Namespace) -> None:
     from mvl.files import new_files
 
     if options.picture:
-        from mvl.report.drawing import new_picture
+        from mvl.plots.drawing import new_picture
 
         new_picture(options.picture, options.overwrite)
     new_files(filter(None, (options.to, options.picture)), options.overwrite)
@@ -62,7 +62,7 @@ def _measured(only: str | None) -> dict[str, object]:
     from mvl.bench.bars import all_bars
     from mvl.bench.growth import growth, recipes
     from mvl.bench.machine import million_rows
-    from mvl.learn.spread import core_numbers
+    from mvl.machine import core_numbers
     from mvl.runs.folder import versions
 
     cores = core_numbers()

@@ -169,9 +169,9 @@ def check(argv: list[str]) -> None:
 
     from mvl.data.card import card
     from mvl.data.image_card import image_card
-    from mvl.data.mapping import fits
+    from mvl.data.memory_map import fits
     from mvl.data.sources import images, npz
-    from mvl.runs.devices import room
+    from mvl.machine import free_memory
     from mvl.tasks import find_task
 
     given = Path(options.path)
@@ -180,5 +180,5 @@ def check(argv: list[str]) -> None:
     if images.is_images(path):
         print(image_card(images.load(path)))
         return
-    free = room()
+    free = free_memory()
     print(card(npz.load(path, out_of_core=not fits(npz.bytes_of(path), free)), free))

@@ -19,7 +19,7 @@ def run(argv: list[str]) -> None:
 
     from mvl.cli.data import generate
     from mvl.errors import UsageError
-    from mvl.report.finish import finish
+    from mvl.plots.finish import finish
     from mvl.runs.folder import RunFolder
     from mvl.runs.training import resume, train
 

@@ -20,8 +20,9 @@ def run(argv: list[str]) -> None:
 
     import json
 
-    from mvl.report.tables import success_table
-    from mvl.runs.evaluation import evaluate, restore, rows
+    from mvl.results.success import success_table
+    from mvl.runs.evaluation import evaluate, rows
+    from mvl.runs.restore import restore
 
     description, _, state = restore(options.run)
     played = evaluate(

@@ -12,9 +12,9 @@ from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, 
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
-    from mvl.sweep.engines import Engine
-    from mvl.sweep.plan import Cell, Plan
-    from mvl.sweep.results import Result
+    from mvl.results.results import Result
+    from mvl.studies.engines import Engine
+    from mvl.studies.plan import Cell, Plan
     from mvl.tasks import Task
 
 STORE = Path("runs/store")
@@ -73,7 +73,7 @@ def playable(name: str, env: str | None) -> "Task":
 
 
 def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":
-    from mvl.sweep.plan import Plan
+    from mvl.studies.plan import Plan
 
     data = options.data.resolve() if options.data else None
     cells = [_held_out(cell, options.held_out) for cell in cells]
@@ -91,8 +91,9 @@ def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "
 
     Files that exist are refused before anything runs; `choice` is one that the caller will write. A dry run writes nothing.
     """
-    from mvl.sweep import go, table
-    from mvl.sweep.results import results
+    from mvl.results import table
+    from mvl.results.results import results
+    from mvl.studies import execution as go
 
     engine = _engine(options)
     targets = _targets(plan, options) + ([choice] if choice else [])
@@ -126,8 +127,8 @@ def _targets(plan: "Plan", options: Namespace) -> list[Path]:
 def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
     """Refuse to replace files; then take finished runs into the store."""
     from mvl.files import new_files, writable_folder
-    from mvl.sweep import damage, records
-    from mvl.sweep.display import warn
+    from mvl.studies import damage, records
+    from mvl.studies.display import warn
 
     new_files(targets, options.overwrite)
     writable_folder(plan.store)
@@ -142,7 +143,9 @@ def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
 
 def _write(plan: "Plan", found: "list[Result]", options: Namespace) -> None:
     """Everything that was asked for besides the table on the terminal."""
-    from mvl.sweep import picture, records, table
+    from mvl.plots import table as picture
+    from mvl.results import table
+    from mvl.studies import records
 
     if options.to:
         files = [*table.write(plan, found, options.to), picture.write(plan, found, options.to)]
@@ -151,21 +154,22 @@ def _write(plan: "Plan", found: "list[Result]", options: Namespace) -> None:
         _surfaces(plan, found, options.to)
     if options.equal_time:
         _equal_time(plan, found, options.to)
+    runs = sorted({seed.run for result in found for seed in result.seeds})
     if options.records:
-        print(f"keeping {records.keep(found, plan.store, options.records)} finished runs in {options.records}")
+        print(f"keeping {records.keep(runs, plan.store, options.records)} finished runs in {options.records}")
     if options.report:
-        _report(sorted({seed.run for result in found for seed in result.seeds}), options.report)
+        _report(runs, options.report)
 
 
 def _surfaces(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
-    from mvl.sweep import surfaces
+    from mvl.results import surfaces
 
     _show_beside(plan, surfaces, surfaces.measured(found, lambda line: print(line, flush=True)), to)
 
 
 def _equal_time(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
+    from mvl.results import equal_time
     from mvl.runs.display import counting
-    from mvl.sweep import equal_time
 
     with counting("timing steps") as report:
         cells = equal_time.measured(plan, found, report)
@@ -174,7 +178,7 @@ def _equal_time(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
 
 def _show_beside(plan: "Plan", about: ModuleType, cells: list[Any], to: Path | None) -> None:
     """Another table about the same cells, in the words of the module that measured it."""
-    from mvl.sweep.table import aligned
+    from mvl.results.table import aligned
 
     if not cells:
         print(about.NOTHING)
@@ -207,14 +211,14 @@ def _engine(options: Namespace) -> "Engine | None":
     if options.at_once:
         raise UsageError(f"--at-once is for this machine; {options.engine} decides itself.")
     if options.engine == "ray":
-        from mvl.sweep.engines import ray
+        from mvl.studies.engines import ray
 
         return partial(ray.run, address=options.address, gpus_per_run=options.gpus_per_run)
     if options.gpus_per_run % 1:
         raise UsageError(f"--gpus-per-run {options.gpus_per_run}: SLURM gives whole GPUs; Ray can share one.")
 
-    from mvl.sweep.engines import slurm
-    from mvl.sweep.plan import parse_grid
+    from mvl.studies.engines import slurm
+    from mvl.studies.plan import parse_grid
 
     settings = {name: ",".join(values) for name, values in parse_grid(options.slurm).items()}
     folder = options.store.resolve() / "slurm"

@@ -29,7 +29,7 @@ def run(argv: list[str]) -> None:
     import_own_code(options)
     to = options.to or options.runs[0] / f"{kind}.png"
 
-    from mvl.report.drawing import new_picture
+    from mvl.plots.drawing import new_picture
     from mvl.runs.folder import RunFolder
 
     new_picture(to, options.overwrite)
@@ -59,8 +59,8 @@ def _parser(kind: str) -> Parser:
 
 
 def _field(options: argparse.Namespace, to: Path) -> None:
-    from mvl.report.episodes import value_along_episodes
-    from mvl.report.fields import picture
+    from mvl.plots.episodes import value_along_episodes
+    from mvl.plots.fields import picture
     from mvl.runs.folder import RunFolder
 
     (path,) = options.runs
@@ -74,19 +74,19 @@ def _field(options: argparse.Namespace, to: Path) -> None:
 
 
 def _fan(options: argparse.Namespace, to: Path) -> None:
-    from mvl.report.fans import fans
+    from mvl.plots.fans import fans
 
     fans(options.runs, to, options.task, options.waypoints, options.temperature)
 
 
 def _curve(options: argparse.Namespace, to: Path) -> None:
-    from mvl.report.curves import curves
+    from mvl.plots.curves import curves
 
     curves(options.runs, to)
 
 
 def _compare(options: argparse.Namespace, to: Path) -> None:
-    from mvl.report.grids import grid
+    from mvl.plots.grids import grid
     from mvl.runs.display import counting
 
     with counting("runs") as told:

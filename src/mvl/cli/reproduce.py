@@ -23,7 +23,7 @@ def run(argv: list[str]) -> None:
 
     from mvl.errors import UsageError
     from mvl.recipes import paper
-    from mvl.sweep.plan import Wanted, paper_cells, parse_grid
+    from mvl.studies.plan import Wanted, paper_cells, parse_grid
 
     import_own_code(options)
 

@@ -20,7 +20,7 @@ def run(argv: list[str]) -> None:
     add_options(parser, seeds=1)
     options = parser.parse_all(argv)
 
-    from mvl.sweep.plan import Wanted, parse_grid, sweep_cells
+    from mvl.studies.plan import Wanted, parse_grid, sweep_cells
 
     import_own_code(options)
     tasks = [playable(name, options.env) for name in options.tasks]

@@ -21,7 +21,7 @@ def run(argv: list[str]) -> None:
         parser.error(f"argument --steps: must be a multiple of 10, not {options.steps}")
 
     from mvl.files import new_files
-    from mvl.report.drawing import new_picture
+    from mvl.plots.drawing import new_picture
     from mvl.runs.display import counting
     from mvl.toy.figure import all_fields, draw, table
 

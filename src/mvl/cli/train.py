@@ -61,8 +61,8 @@ def run(argv: list[str]) -> None:
         raise UsageError("which task? mvl train TASK, for example: mvl train pointmaze-medium-navigate-v0")
     experiment = _experiment(options, task, settings)
 
-    from mvl.report.finish import finish
-    from mvl.runs.hosts import joined
+    from mvl.plots.finish import finish
+    from mvl.runs.distributed import joined
     from mvl.runs.training import train_experiment
 
     with joined(options.coordinator, options.processes, options.process_id) as first:
@@ -78,8 +78,8 @@ def _resume(options: Any, task: str | None, settings: list[str]) -> None:
     if task is not None:
         raise UsageError("a resumed run knows its task; give only: mvl train --resume RUN")
 
-    from mvl.report.finish import finish
-    from mvl.runs.hosts import joined
+    from mvl.plots.finish import finish
+    from mvl.runs.distributed import joined
     from mvl.runs.training import resume
 
     with joined(options.coordinator, options.processes, options.process_id) as first:

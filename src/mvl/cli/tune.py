@@ -21,8 +21,8 @@ def run(argv: list[str]) -> None:
     add_options(parser, seeds=2)
     options = parser.parse_all(argv)
 
-    from mvl.sweep import tune
-    from mvl.sweep.plan import Wanted, parse_grid, sweep_cells
+    from mvl.results import tuning as tune
+    from mvl.studies.plan import Wanted, parse_grid, sweep_cells
 
     import_own_code(options)
     task = playable(options.task, options.env)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mvl.data.dataset import Dataset
-from mvl.data.mapping import fits
+from mvl.data.memory_map import fits
 
 JUMP = 20
 """A step this many times longer than the median suggests a missing episode boundary."""

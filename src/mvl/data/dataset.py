@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from mvl.checks import INSIDE_UNIT
-from mvl.data.mapping import chunks, take
+from mvl.data.memory_map import chunks, take
 from mvl.errors import DataError, UsageError
 from mvl.types import Statistics
 

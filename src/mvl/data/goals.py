@@ -10,7 +10,7 @@ from mvl.data.dataset import Dataset
 from mvl.types import Batch, Goals, Key, Midpoints, Stream, Wants, Waypoints, Windows
 
 Table = Any
-"""What row numbers index: an array, or something that stands for one (`mvl.data.mapped`)."""
+"""What row numbers index: an array, or something that stands for one (`mvl.data.out_of_core`)."""
 
 
 class Rows(NamedTuple):

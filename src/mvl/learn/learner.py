@@ -10,8 +10,8 @@ from jax.lax import stop_gradient
 
 from mvl.data.goals import Rows, sample
 from mvl.errors import UsageError
+from mvl.learn.devices import BatchSharding
 from mvl.learn.optimizer import Moved, move, optimizer
-from mvl.learn.split import Split
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import Act, Batch, Encode, Field, HasSurface, Judge, Key, Loss, Metrics, Params, Regresses, Settles, Shapes, View
@@ -172,7 +172,7 @@ class Learner:
         after = move(before, grads, learning.learning_rate, learning.target_rate, self.targets)
         return State(*after, state.seed, state.step + 1), metrics
 
-    def steps(self, state: State, data: Rows, count: int, split: Split | None = None) -> tuple[State, Metrics]:
+    def steps(self, state: State, data: Rows, count: int, split: BatchSharding | None = None) -> tuple[State, Metrics]:
         """Many steps in one call; metrics of every step, stacked. All their batches are drawn at once, before the first step."""
         batches = self.draw(data, state.seed, state.step + jnp.arange(count))
         return self.updates(state, split.cut(batches) if split else batches)

@@ -10,12 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from mvl.data.goals import Rows
-from mvl.data.mapped import Mapped
+from mvl.data.out_of_core import Mapped
 from mvl.errors import MvlError
+from mvl.learn.devices import BatchSharding, SeedSharding
 from mvl.learn.learner import Learner, State
-from mvl.learn.reading import batches_read
-from mvl.learn.split import Split
-from mvl.learn.spread import Spread
+from mvl.learn.prefetch import batches_read
 
 Columns = dict[str, np.ndarray]
 """Metrics of a dispatch, (seeds, steps) each."""
@@ -50,7 +49,7 @@ def initial_state(learner: Learner, seeds: Sequence[int]) -> State:
 
 
 def dispatches(
-    learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int, split: Split | None = None
+    learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int, split: BatchSharding | None = None
 ) -> Iterator[tuple[State, Columns]]:
     """Train until `steps`, `per_call` steps at a time; the state that goes in is used up.
 
@@ -58,7 +57,7 @@ def dispatches(
     this process's own copies.
     """
     seeds, calls = state.seed.shape[0], range(int(state.step[0]), steps, per_call)
-    spread = None if split else Spread.over(seeds)
+    spread = None if split else SeedSharding.over(seeds)
     if isinstance(data, Mapped):
         function, shared = over_seeds(learner.updates, seeds), 0
         feed: Iterator[Any] = batches_read(learner, data, np.asarray(state.seed), calls, split)

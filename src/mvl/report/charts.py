@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from mvl.report.statistics import Estimate, estimate
+from mvl.results.statistics import Estimate, estimate
 
 WIDTH, HEIGHT = 360, 216
 LEFT, RIGHT, TOP, BOTTOM = 44, 10, 10, 30

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mvl.errors import MvlError
+from mvl.plots.finish import draw
 from mvl.recipes.families import name_of_parts
 from mvl.recipes.paper import cells_for
 from mvl.regularizers.mollified import Mollified
-from mvl.report.finish import draw
-from mvl.report.geometry import Geometry, geometry_of_seeds
-from mvl.report.statistics import Estimate, estimate
+from mvl.results.geometry import Geometry, geometry_of_seeds
+from mvl.results.statistics import Estimate, estimate
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder

@@ -10,9 +10,9 @@ import numpy as np
 from mvl import registry
 from mvl.report.charts import ANY, Series, curves, mark
 from mvl.report.content import Content, Success
-from mvl.report.geometry import Geometry
 from mvl.report.markup import Markup, facts, folded, html, paragraph, table
-from mvl.report.statistics import estimate
+from mvl.results.geometry import Geometry
+from mvl.results.statistics import estimate
 from mvl.runs.video import in_words
 from mvl.settings import Configured
 

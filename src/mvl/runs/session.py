@@ -12,20 +12,21 @@ import jax
 import numpy as np
 
 from mvl.data.goals import Rows
-from mvl.data.mapped import Mapped
+from mvl.data.out_of_core import Mapped
 from mvl.errors import MvlError, StoppedError
+from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import play
 from mvl.learn import checkpoint
+from mvl.learn.devices import BatchSharding
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
-from mvl.learn.split import Split
-from mvl.learn.spread import cores
+from mvl.machine import cores
 from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
-from mvl.runs.evaluation import as_act, batched_act, rows
+from mvl.runs.distributed import Team
+from mvl.runs.evaluation import rows
 from mvl.runs.folder import Description, RunFolder
-from mvl.runs.hosts import Team
 from mvl.types import Batch, Key
 
 Source = Rows | Mapped
@@ -64,7 +65,7 @@ class Session:
         data: Source,
         validation: Source,
         workers: int | None,
-        split: Split | None = None,
+        split: BatchSharding | None = None,
     ) -> None:
         self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
         self.data, self.validation, self.split, self.team = data, validation, split, Team()

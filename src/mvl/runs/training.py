@@ -13,22 +13,21 @@ from mvl import registry
 from mvl.checks import COUNT, SEED
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows, on_device
-from mvl.data.mapped import Mapped
-from mvl.data.mapping import fits
+from mvl.data.memory_map import fits
+from mvl.data.out_of_core import Mapped
 from mvl.data.sources import npz
 from mvl.errors import DataError, MvlError, UsageError
 from mvl.experiment import DataOptions, Experiment
 from mvl.files import fingerprint
 from mvl.learn import checkpoint
+from mvl.learn.devices import BatchSharding, share_cores
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
-from mvl.learn.split import Split
-from mvl.learn.spread import share_cores
+from mvl.machine import free_memory
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics
-from mvl.runs.devices import room
+from mvl.runs.distributed import Team
 from mvl.runs.folder import Description, RunFolder
-from mvl.runs.hosts import Team
 from mvl.runs.session import Session
 from mvl.tasks import Task
 from mvl.types import Shapes
@@ -79,7 +78,7 @@ def train_experiment(experiment: Experiment, run: Path | str | None, workers: in
         task.check()
     path = None if isinstance(task.data, Dataset) else task.find_data(experiment.data.folder)
     if experiment.data.out_of_core is None:
-        too_large = path is not None and not fits(npz.bytes_of(path), room())
+        too_large = path is not None and not fits(npz.bytes_of(path), free_memory())
         experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
     train_data, validation = _load(task, path, experiment.data)
     _check_fits(experiment.recipe, train_data, validation)
@@ -106,11 +105,11 @@ def resume(
     team = Team()
     if not team.first:
         description = Description.from_json(json.loads(team.exchange()[0]))  # the folder may lie on the first one's host alone
-        split = Split.over(devices, description.fitted.learning.batch_size)
+        split = BatchSharding.over(devices, description.fitted.learning.batch_size)
         return _run(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, split)
     folder, before = RunFolder.open(Path(run))
     description = _lengthened(before, steps, run)
-    split = Split.over(devices, description.fitted.learning.batch_size)
+    split = BatchSharding.over(devices, description.fitted.learning.batch_size)
     with folder.claimed():
         team.exchange(json.dumps(description.to_json()))
         train_data, validation = data_of(description, data, run)
@@ -157,11 +156,11 @@ def _check_numbers(seeds: int, first_seed: int) -> None:
     SEED.check(last_seed=first_seed + seeds - 1)
 
 
-def _sharding(devices: int | None, seeds: int, batch_size: int) -> Split | None:
+def _sharding(devices: int | None, seeds: int, batch_size: int) -> BatchSharding | None:
     """How batches are split; if they are not, a CPU's cores may share the seeds."""
     if devices is None:
         share_cores(seeds)
-    return Split.over(devices, batch_size)
+    return BatchSharding.over(devices, batch_size)
 
 
 def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
@@ -223,7 +222,7 @@ def _run(
     validation: Dataset,
     state: State | None,
     workers: int | None,
-    split: Split | None,
+    split: BatchSharding | None,
 ) -> Path:
     """Train to the end of the schedule: metrics, evaluations and checkpoints on the way."""
     placed = Mapped.of if description.experiment.data.out_of_core else on_device

@@ -12,12 +12,12 @@ import numpy as np
 
 from mvl.checks import COUNT, SEED, check_fields
 from mvl.errors import MvlError, UsageError
+from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.film import Film, check_installed
 from mvl.evaluation.rollout import Act, Played, play, starts
-from mvl.learn.spread import cores
-from mvl.runs.devices import renderer
-from mvl.runs.evaluation import as_act, batched_act, restore
+from mvl.machine import cores, renderer
+from mvl.runs.restore import restore
 from mvl.tasks import Task
 
 SMALLEST, LARGEST = 64, 2048

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from mvl.report import drawing
-from mvl.report.geometry import ascent, downhill, jitter
-from mvl.report.mazes import gradient
+from mvl.plots import drawing
+from mvl.results.geometry import ascent, downhill, jitter
+from mvl.results.shortest_paths import gradient
 from mvl.toy.arena import ARENA, GOAL, marched_distance, true_distance
 from mvl.toy.fields import CHUNKS, train, trainers
 

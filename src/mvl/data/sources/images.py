@@ -9,7 +9,7 @@ import numpy as np
 
 from mvl.data.dataset import check_episodes
 from mvl.data.sources.archive import UNREADABLE, check_archive
-from mvl.data.sources.unpacked import header
+from mvl.data.unpacking import header
 from mvl.errors import DataError
 
 CHUNK = 1000

@@ -10,7 +10,7 @@ import numpy as np
 
 from mvl.data.dataset import Dataset
 from mvl.data.sources.archive import UNREADABLE
-from mvl.data.sources.unpacked import headers, unpack
+from mvl.data.unpacking import headers, unpack
 from mvl.errors import DataError
 
 FIELDS = ("observations", "actions", "terminals")

@@ -10,11 +10,12 @@ import numpy as np
 
 from mvl.deploy.viewer.episodes import Episode, physics, play_recorded
 from mvl.errors import UsageError
+from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.rollout import Act, starts
 from mvl.registry import name_of
-from mvl.report.fields import values_on_grid
-from mvl.runs.evaluation import as_act, batched_act, restore
+from mvl.results.geometry import values_on_grid
 from mvl.runs.folder import Description, RunFolder
+from mvl.runs.restore import restore
 from mvl.tasks import Task
 from mvl.tasks.maze import Maze
 from mvl.tasks.simulator import Simulator, quiet_simulators

@@ -1,0 +1,1 @@
+"""Pictures of runs: value fields, action fans, learning curves, tables."""

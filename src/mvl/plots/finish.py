@@ -1,0 +1,43 @@
+"""What a finished run shows: its success table, and a picture of its value."""
+
+from pathlib import Path
+
+from mvl.plots.episodes import value_along_episodes
+from mvl.plots.fields import picture
+from mvl.results.success import success_table
+from mvl.runs import metrics
+from mvl.runs.evaluation import reported
+from mvl.runs.folder import Description, RunFolder
+
+
+def finish(path: Path) -> str:
+    """Draw value.png, and return the closing words."""
+    folder, description = RunFolder.open(path)
+    lines = []
+    if description.task.simulated:
+        lines += _success(folder, description)
+    else:
+        lines.append("no environment to evaluate in; validation losses are in evaluations.jsonl")
+    lines += draw(path, folder.path / "value.png", description)
+    lines.append(f"policy: mvl.load_policy({str(path)!r}).act(observation, goal)")
+    return "\n".join(lines)
+
+
+def _success(folder: RunFolder, description: Description) -> list[str]:
+    result = reported(metrics.read(folder.evaluations_file))
+    if not result:
+        return [f"there are no evaluations in {folder.evaluations_file}; evaluate it with: mvl eval {folder.path}"]
+    steps = next(iter(result.values()))["steps"]
+    title = f"success, mean of the evaluations at steps {', '.join(map(str, steps))}"
+    return [title, success_table(result, description.task.subtasks)]
+
+
+def draw(run: Path, to: Path, description: Description) -> list[str]:
+    """The value over the maze where there is one, else along the data it was learned from."""
+    if description.task.maze:
+        picture(run, to)
+        return [f"value surface and rollouts: {to}"]
+    if description.experiment.recipe.has_surface and description.data["path"]:
+        value_along_episodes(run, to)
+        return [f"value along held-out episodes: {to}"]
+    return []

@@ -1,0 +1,1 @@
+"""What was found: statistics, tables beside the paper's, geometry of value surfaces."""

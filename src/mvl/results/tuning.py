@@ -1,0 +1,84 @@
+"""Which setting is best on a task? Variants ranked by what their seeds reached."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mvl.errors import MvlError
+from mvl.files import atomic
+from mvl.recipes.families import canonical
+from mvl.results.results import Result
+from mvl.results.statistics import Estimate, estimate
+from mvl.studies.plan import Plan
+from mvl.studies.store import Seed
+
+MEASURES = {
+    "success": "success in percent, the higher the better",
+    "validation": "losses of value and policy on validation data added, the lower the better; the penalty is left out, as it "
+    "grows with its weight",
+}
+
+
+@dataclass(frozen=True)
+class Ranked:
+    label: str
+    result: Result
+    score: Estimate
+
+
+def ranking(found: list[Result], by: str) -> list[Ranked]:
+    """Best first; those of which nothing is finished are left out."""
+    within = (0.0, 100.0) if by == "success" else (-np.inf, np.inf)
+    scored = [
+        Ranked(result.cell.column, result, estimate([_score(seed, by) for seed in result.seeds], within))
+        for result in found
+        if result.seeds
+    ]
+    return sorted(scored, key=lambda entry: entry.score.mean, reverse=by == "success")
+
+
+def _score(seed: Seed, by: str) -> float:
+    if by == "success":
+        return 100 * seed.overall
+    parts = [seed.validation[f"validation/{part}/loss"] for part in ("value", "policy")]
+    return float(sum(parts))
+
+
+def described(ranked: list[Ranked], by: str) -> str:
+    """The ranking as text; whether the first is set apart from the second is said, not assumed."""
+    width = max(len(entry.label) for entry in ranked)
+    interval = lambda entry: f"[{entry.score.low:.4g}, {entry.score.high:.4g}]" if len(entry.result.seeds) > 1 else ""
+    lines = [f"{MEASURES[by]}:"]
+    for place, entry in enumerate(ranked, start=1):
+        seeds = f"{len(entry.result.seeds)} seed{'s' if len(entry.result.seeds) > 1 else ''}"
+        lines.append(f"{place:>3}  {entry.label:<{width}}  {entry.score.mean:>10.4g}  {interval(entry):<22}{seeds}")
+    if len(ranked) > 1:
+        first, second = ranked[0].score, ranked[1].score
+        apart = first.low > second.high or first.high < second.low
+        lines.append("the first is apart from the second" if apart else "the first two are not told apart by these seeds")
+    return "\n".join(lines)
+
+
+def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
+    """The best as JSON, with everything it was chosen from."""
+    if not ranked:
+        raise MvlError("nothing is finished, so there is nothing to choose from.")
+    experiment = ranked[0].result.cell.experiment
+    assert experiment is not None
+    choice = {
+        **{
+            "task": str(experiment.task),
+            "recipe": canonical(experiment.recipe_name),
+            "preset": experiment.preset,
+            "by": by,
+            "seeds": plan.seeds,
+        },
+        "chosen": ranked[0].label,
+        "changes": experiment.changes(),
+        "ranking": [{"label": entry.label, **entry.score._asdict(), "per_seed": entry.result.values} for entry in ranked],
+    }
+    with atomic(path) as partial:
+        partial.write_text(json.dumps(choice, indent=1) + "\n")
+    return f"chosen on {experiment.task} alone, by {by}: {ranked[0].label}; wrote {path}"
