@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,14 @@ def test_ogbench_is_installed_without_what_python_313_cannot_install(monkeypatch
 def test_the_core_is_installed_without_simulators():
     core = {Requirement(text).name for text in PROJECT["dependencies"]}
     assert core == {"jax", "optax", "safetensors", "numpy", "scipy", "tyro", "rich", "matplotlib"}
+
+
+def test_the_wheel_holds_more_than_python_files(tmp_path):
+    """Type information, kernels, the walker, the paper's tables and the page's template."""
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], cwd=ROOT, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if name.startswith("mvl/")}
+    source = [path.relative_to(ROOT / "src") for path in (ROOT / "src").rglob("*") if path.is_file()]
+    assert {str(path) for path in source if "__pycache__" not in path.parts} <= held
+    assert "mvl/py.typed" in held
