@@ -17,7 +17,7 @@ from mvl.cli import main
 from mvl.errors import MvlError
 from mvl.extras import DM_CONTROL, how_to_install
 from mvl.machine import rendering
-from mvl.results.shortest_paths import maze_of
+from mvl.tasks import find_task
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -124,7 +124,7 @@ def test_what_needs_a_simulator_says_so_in_one_sentence(command, capsys, tmp_pat
 
 def test_a_value_over_a_maze_says_that_it_needs_a_simulator(no_simulators):
     with pytest.raises(MvlError, match="pointmaze-medium-navigate-v0 needs a simulator"):
-        maze_of("pointmaze-medium-navigate-v0")
+        find_task("pointmaze-medium-navigate-v0").make_env()
 
 
 def test_doctor_says_what_rendering_lacks(no_simulators):

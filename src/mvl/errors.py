@@ -60,6 +60,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
 def about_file(error: OSError) -> str | None:
     """The sentence for an error of the system about a file or a full disk; None for any other, which may be a bug."""
     file = error.filename2 or error.filename
+    if file is None and error.errno == errno.ENOENT:
+        file = "the current folder"  # the only one that is used without a name
     if error.errno is None or (file is None and error.errno not in FULL):
         return None
     advice = ADVICE.get(error.errno, "check the path and the disk, then try again")

@@ -45,7 +45,7 @@ class Configured(NamedTuple):
         """With the settings changed that are given as flags; a flag it does not know is an error. Exits as argparse does."""
         made, unknown_words = self.parse_known(words, prog)
         if unknown_words:
-            raise unknown("setting", unknown_words[0].lstrip("-"), self.settings())
+            raise unknown("option", unknown_words[0], [f"--{name.replace('_', '-')}" for name in self.settings()])
         return made
 
     def parse_known(self, words: Sequence[str], prog: str = "mvl train") -> tuple["Configured", list[str]]:

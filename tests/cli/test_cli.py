@@ -56,7 +56,7 @@ def test_help_is_quick_and_lists_every_command():
         (["eval"], "the following arguments are required: RUN"),
         (["data", "generat"], "did you mean generate"),
         (["data", "generate", "pointmaze-medium-navigate-v0", "--sed", "1"], "no option named '--sed'; did you mean --seed"),
-        (["data", "generate", "antsoccer-arena-navigate-v0"], "cannot be generated; these can: pointmaze"),
+        (["data", "generate", "antsoccer-arena-navigate-v0"], "cannot be generated; these can: antmaze"),
     ],
 )
 def test_wrong_commands_get_one_sentence_and_code_2(capsys, args, message):

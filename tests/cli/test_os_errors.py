@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from mvl.data.generate import walker
 
 from mvl.cli import main
 from mvl.errors import about_file
 from mvl.learn import checkpoint
+from mvl.tasks.walker import gait as walker
 
 
 def told(capsys, *words: object) -> str:
@@ -62,6 +62,14 @@ def test_files_that_are_folders(tmp_path, capsys, data_file):
     assert "file name too long" in told(capsys, "train", data_file, "--run", long).lower()
     assert "is a file, where a folder is needed" in told(capsys, "train", data_file, "--run", data_file / "run")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "walk-val.npz", "walk.npz"]
+
+
+def test_the_current_folder_is_gone(tmp_path, monkeypatch, capsys):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "here").rmdir()
+    words = ["sweep", "--tasks", "pointmaze-medium-navigate", "--recipes", "gcivl", "--dry-run"]
+    assert "the current folder: no such file or directory" in told(capsys, *words)
 
 
 def test_a_run_folder_is_refused_before_data_is_loaded(tmp_path, capsys, data_file):

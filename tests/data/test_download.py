@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from conftest import walk, write_npz
+from mvl import files
 from mvl.cli import main
-from mvl.data import download, files
+from mvl.data import download
 from mvl.errors import DataError, MvlError, UsageError
 from mvl.tasks import find_task
 

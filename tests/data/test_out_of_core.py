@@ -11,8 +11,8 @@ import pytest
 from forking import run_script
 
 from conftest import small_recipe, walk, write_npz
+from mvl import files
 from mvl.data import dataset as dataset_module
-from mvl.data import files
 from mvl.data import memory_map as mapping
 from mvl.data import unpacking as unpacked
 from mvl.data.card import card, memory

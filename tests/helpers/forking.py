@@ -13,7 +13,7 @@ from mvl.errors import MvlError
 
 def run_script(code: str, *args: object) -> None:
     """Run Python code that may import from the tests; it fails by an exception."""
-    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(__file__).parent), str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-c", code, *map(str, args)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_mazes import room
+from test_shortest_paths import room
 from untrained import untrained
 
 from conftest import small_recipe

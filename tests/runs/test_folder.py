@@ -202,7 +202,7 @@ def test_a_folder_removed_while_training_is_told_and_not_made_again(run, capsys,
 def test_a_folder_that_cannot_be_made_is_told(finished, tmp_path, failing):
     description = RunFolder.open(finished)[1]
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(MvlError, match="file/run cannot be written .not a directory.; train again, as the run's folder does not"):
+    with pytest.raises(MvlError, match="file is a file, where a folder is needed; choose another place"):
         RunFolder.create(tmp_path / "file" / "run", description)
     failing("run.json", errno.ENOSPC)
     with pytest.raises(MvlError, match="run.json cannot be written .no space left on device.; free some space, then train again"):

@@ -9,12 +9,13 @@ from untrained import MEDIUM, untrained
 
 import mvl
 from conftest import small_recipe
+from mvl import machine as devices
 from mvl.cli import main
 from mvl.errors import MvlError, UsageError
 from mvl.evaluation import film as filming
 from mvl.processes import Worker
-from mvl.runs import devices
-from mvl.runs.video import Shots, film, in_words, longest
+from mvl.runs.video import Shots, film, in_words
+from mvl.tasks import find_task
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="videos need imageio-ffmpeg")
 
@@ -79,7 +80,7 @@ def test_arms_are_filmed_too(task, shapes, tmp_path, rendering):
     (clip,) = film(run, tmp_path / "films", Shots(tasks=[1], size=96, frames=6))
     _, shown = frames(clip.path, 96)
     assert shown.std() > 15  # not one flat color
-    assert clip.steps == longest(task)
+    assert clip.steps == find_task(task).episode_limit()
     assert len(clip.reached) == (4 if "kitchen" in task else 1)
 
 
@@ -126,6 +127,6 @@ def test_words_and_limits():
     assert in_words([True]) == "reached"
     assert in_words([False]) == "missed"
     assert in_words([True, False, True, False]) == "2 of 4"
-    assert longest(MEDIUM) == 1000
-    assert longest("scene-play-v0") == 750
+    assert find_task(MEDIUM).episode_limit() == 1000
+    assert find_task("scene-play-v0").episode_limit() == 750
     assert Shots(tasks=[3, 1, 3]).chosen(5) == [1, 3]

@@ -215,7 +215,7 @@ def _engine(options: Namespace) -> "Engine | None":
 
         return partial(ray.run, address=options.address, gpus_per_run=options.gpus_per_run)
     if options.gpus_per_run % 1:
-        raise UsageError(f"--gpus-per-run {options.gpus_per_run}: SLURM gives whole GPUs; Ray can share one.")
+        raise UsageError(f"--gpus-per-run must be a whole number for SLURM, not {options.gpus_per_run}; Ray can share a GPU.")
 
     from mvl.studies.engines import slurm
     from mvl.studies.plan import parse_grid

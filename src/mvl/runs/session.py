@@ -139,15 +139,16 @@ class Session:
     def _evaluate_or_save(self, state: State, step: int, speed: float) -> None:
         """Evaluate; if that fails, save the run first, and evaluate this step when it is continued."""
         try:
-            self._evaluate(state, step, speed)
+            found = self._evaluate(state, step, speed)
         except MvlError as error:
             self._save(state)
             raise MvlError(
                 f"step {step} is saved (continue with: mvl train --resume {self.folder.path}), but cannot be evaluated: {error}"
             ) from None
+        self._write(self.folder.evaluations_file, found)
 
-    def _evaluate(self, state: State, step: int, speed: float) -> None:
-        """Losses on validation data; success in the environment where there is one."""
+    def _evaluate(self, state: State, step: int, speed: float) -> list[dict[str, Any]]:
+        """Rows of losses on validation data, and of success in the environment where there is one."""
         drawn = self.draw_validation(state)
         batch = self.validation.look_up(drawn) if isinstance(self.validation, Mapped) else drawn
         losses = {f"validation/{name}": np.asarray(column)[:, None] for name, column in self.validate(state, batch).items()}
@@ -158,7 +159,7 @@ class Session:
             played = play(act, self.environments, len(self.seeds), self.schedule.eval_episodes, (0, step))
             found = [{**row, **more} for row, more in zip(rows(played, self.seeds, step), found, strict=True)]
             self.display.evaluated(found)
-        self._write(self.folder.evaluations_file, found)
+        return found
 
     def _validation_key(self, state: State) -> Key:
         return jax.random.fold_in(jax.random.key(state.seed), state.step)
