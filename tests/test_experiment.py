@@ -59,7 +59,7 @@ def test_another_value_brings_its_own_goals():
     from mvl.values.contrastive import Contrastive
 
     made = Experiment.from_preset("walk.npz", "gciql").with_settings({"value": Contrastive(latent=8)})
-    assert made.recipe.value_goals == Contrastive.stream
+    assert made.recipe.value_goals == Contrastive.goal_mix
 
 
 def test_a_part_may_stand_for_its_axis_where_it_is_used():

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import mvl
+from mvl import machine
 from mvl.errors import MvlError
 from mvl.evaluation.environments import Environments, Start
 from mvl.processes import import_path, python, python_module
-from mvl.runs import devices
 from mvl.studies.engines import slurm
 from mvl.studies.process import Order, train
 from mvl.studies.timing import Probe
@@ -55,7 +55,7 @@ def call_in_a_child(folder):
 
 
 def look_for_a_renderer(folder):
-    devices.rendering()
+    machine.rendering()
 
 
 def time_a_task(folder):

@@ -137,8 +137,11 @@ def writable_folder(path: Path) -> Path:
         raise MvlError(f"{path} cannot be made: the current folder is gone; change to one that exists.")
     if not place.is_dir():
         raise MvlError(f"{place} is a file, where a folder is needed; choose another place.")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise MvlError(f"{place} cannot be written to; change its permissions, or choose another place.")
+    try:
+        with tempfile.TemporaryFile(dir=place):  # its permissions alone do not tell: file systems may be read-only or special
+            pass
+    except OSError as error:
+        raise MvlError(f"{place} cannot be written to ({error.strerror}); choose another place.") from None
     return path
 
 

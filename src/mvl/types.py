@@ -1,4 +1,7 @@
-"""What flows between the parts: batches, value fields, losses; and what each axis promises."""
+"""What flows between the parts: batches, value fields, losses; and what each axis promises.
+
+A part has an optional capability if it has the methods of it: that is the one way in which a part says what it can do.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ Encode: TypeAlias = Callable[["Array", "Array"], "Array"]
 
 
 @dataclass(frozen=True)
-class Stream:
+class GoalMix:
     """Where the goals of one loss come from; the three shares sum to one."""
 
     current: float = 0.2
@@ -42,17 +45,14 @@ class Stream:
             raise UsageError(f"goal shares must sum to 1, not {shares}.")
 
 
-GoalMix = Stream
-
-
 @dataclass(frozen=True)
-class Wants:
-    """What a part needs in a batch besides transitions with their goals; left out when no part asks."""
+class BatchRequest:
+    """What a part needs in a batch besides transitions with their goals; not sampled if no part requests it."""
 
-    goals: Stream | None = None
+    goals: GoalMix | None = None
     """Representation goals from this stream."""
-    shares: bool = False
-    """The value's own goals will do instead, if some of them are the current state and so show a reward."""
+    reuse_value_goals: bool = False
+    """Reuse the value's goals if they include current-state goals; otherwise sample separate ones."""
     windows: bool = False
     midpoints: bool = False
     waypoint_steps: int = 0
@@ -62,7 +62,7 @@ class Wants:
 class Goals(NamedTuple):
     """Goals drawn for a batch of transitions, and what a step pays on the way to them."""
 
-    vectors: Array  # (batch, g) what the learner is told: the state there, or what an oracle says of it
+    vectors: Array  # (batch, g) the goals as the learner's input: whole states, or what an oracle says of them
     states: Array  # (batch, d) the whole state there
     rewards: Array  # (batch,) 0 where the goal is the current state, otherwise -1
     masks: Array  # (batch,) 0 where the goal is the current state, otherwise 1
@@ -119,10 +119,10 @@ class Shapes(NamedTuple):
     action: int
     goal: int
     """Length of a goal as the data has it."""
-    seen: int = 0
-    """Length of a goal as represented."""
+    represented: int = 0
+    """Length of a represented goal."""
     plain: bool = True
-    """Whether a goal as represented is simply the state to be reached."""
+    """Whether a represented goal is simply the state to be reached."""
 
 
 class Statistics(NamedTuple):
@@ -146,12 +146,13 @@ class Field(NamedTuple):
     at: Callable[[Array, Array], Array]  # points (..., d), goals broadcastable to (..., k) -> (heads, ...)
     points: Array  # (batch, d), or (few, 1, d) for a few points that are each asked about every goal
     goals: Array  # (batch, k)
-    known: Array | None = None  # (heads, batch) values at the points, where somebody has asked before
+    values_at_points: Array | None = None  # (heads, batch) values at the points, if already computed
+    target_at: Callable[[Array, Array], Array] | None = None  # the surface of the slowly moving copies, if there are any
 
     @property
     def here(self) -> Array:
         """Values at the points themselves."""
-        return self.at(self.points, self.goals) if self.known is None else self.known
+        return self.at(self.points, self.goals) if self.values_at_points is None else self.values_at_points
 
     @property
     def paired(self) -> bool:
@@ -159,37 +160,45 @@ class Field(NamedTuple):
         return self.points.ndim == self.goals.ndim
 
     def part(self, fraction: float) -> Field:
-        """The first points with their goals: a batch is drawn at random and in no order. A few points with every goal stay."""
+        """The first points with their goals, since a batch is in random order; unchanged if every point meets every goal."""
         if not self.paired:
             return self
         count = math.ceil(fraction * self.points.shape[0])
-        known = None if self.known is None else self.known[:, :count]
-        return Field(self.at, self.points[:count], self.goals[:count], known)
+        values = None if self.values_at_points is None else self.values_at_points[:, :count]
+        return self._replace(points=self.points[:count], goals=self.goals[:count], values_at_points=values)
 
 
-class View(NamedTuple):
-    """Goals as a policy gets to see them: a representation, its parameters and randomness bound."""
+class GoalView(NamedTuple):
+    """A representation with its parameters and randomness bound: how a policy sees goals."""
 
     encode: Encode
-    settle: Callable[[Array], Array]  # a guess at a represented goal -> the closest that could be one
+    project: Callable[[Array], Array]  # any vector -> the nearest represented goal
 
 
 Act: TypeAlias = Callable[["Array", "Array"], "Array"]
 """States (..., d) and goals as the data has them (..., g) -> the policy's own actions, constant."""
 
 
-class Judge(NamedTuple):
-    """A value as a policy may use it: constant parameters, only what the value offers."""
+class ValueFunctions(NamedTuple):
+    """What a value offers to a policy, with constant parameters; None for what it does not offer."""
 
     advantage: Callable[[Batch, Array, Encode], Array] | None  # batch, its goals (batch, g) -> (batch,)
     critic: Callable[[Array, Array, Array], Array] | None  # states, actions, represented goals -> (heads, ...)
     state_value: Callable[[Array, Array], Array] | None  # states, represented goals -> (heads, ...)
 
 
-class Representation(Protocol):
-    """Axis 1: what the learner is told about a goal."""
+def offered(value: object) -> frozenset[str]:
+    """Names of the value functions that a value, or its class, has a method for."""
+    return frozenset(name for name in ValueFunctions._fields if hasattr(value, name))
 
-    wants: ClassVar[Wants]
+
+class Representation(Protocol):
+    """Axis 1: what the learner is told about a goal.
+
+    It may also be one that `Projects`, or one that `HasSurface`.
+    """
+
+    request: ClassVar[BatchRequest]
     shaped_by_value: ClassVar[bool]
     """May the value loss (and the regularizer) train it?"""
     looks_at_state: ClassVar[bool]
@@ -211,10 +220,10 @@ class Representation(Protocol):
 
 
 @runtime_checkable
-class Settles(Protocol):
-    """A representation whose goals do not fill their space; a guess at one is brought back among them."""
+class Projects(Protocol):
+    """A representation whose goals do not fill their space: any vector can be projected onto them."""
 
-    def settle(self, guesses: Array) -> Array: ...
+    def project(self, guesses: Array) -> Array: ...
 
 
 @runtime_checkable
@@ -241,13 +250,14 @@ class FitsData(Protocol):
 
 
 class Value(Protocol):
-    """Axis 3: how a value is learned. It has the methods of `Judge` that it offers, each with its parameters first."""
+    """Axis 3: how a value is learned.
 
-    offers: ClassVar[frozenset[str]]
-    """Which of `advantage`, `critic` and `state_value` it has."""
-    stream: ClassVar[Stream]
+    It has a method for each of the `ValueFunctions` that it offers, with its parameters first.
+    """
+
+    goal_mix: ClassVar[GoalMix]
     """Goals it is trained on, unless the learning says otherwise."""
-    wants: ClassVar[Wants]
+    request: ClassVar[BatchRequest]
     crosses_goals: ClassVar[bool]
     """Does it meet every state of a batch with every goal, so that a goal must look the same from all of them?"""
 
@@ -260,7 +270,7 @@ class Value(Protocol):
 
 @runtime_checkable
 class Regresses(Protocol):
-    """A value whose loss moves V(s, z) of the batch's own states. Given from outside, a regularizer shares the pass."""
+    """A value whose loss accepts precomputed V(s, z), so that the regularizer can share the forward pass."""
 
     def state_value(self, params: Params, states: Array, goals: Array) -> Array: ...
 
@@ -276,12 +286,12 @@ class Policy(Protocol):
     """What the value must offer."""
 
     @property
-    def wants(self) -> Wants: ...
+    def request(self) -> BatchRequest: ...
 
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 
-    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss: ...
+    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss: ...
 
-    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+    def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
         """Actions for goals as the data has them."""
         ...

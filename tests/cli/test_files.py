@@ -1,5 +1,6 @@
 """Files that commands write: what exists is refused, before any work is done for it."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -53,8 +54,14 @@ def test_what_exists_is_refused(tmp_path, capsys, command):
 @pytest.mark.parametrize("command", WRITERS)
 def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, monkeypatch, capsys, command):
     words, ending = WRITERS[command]
-    monkeypatch.setattr("mvl.files.os.access", lambda place, mode: Path(place) != tmp_path)
-    assert f"mvl: {tmp_path} cannot be written to" in refused(capsys, *words, tmp_path / "new" / f"x{ending}")
+
+    def read_only(dir: Path):
+        raise OSError(errno.EROFS, "Read-only file system", str(dir))
+
+    monkeypatch.setattr("mvl.files.tempfile.TemporaryFile", read_only)
+    assert f"mvl: {tmp_path} cannot be written to (Read-only file system)" in refused(
+        capsys, *words, tmp_path / "new" / f"x{ending}"
+    )
 
 
 def test_videos_need_a_folder(tmp_path, capsys):

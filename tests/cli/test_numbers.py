@@ -11,7 +11,7 @@ from mvl.cli import main
 from mvl.errors import UsageError
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Learning
-from mvl.types import Stream
+from mvl.types import GoalMix
 
 TASK = "pointmaze-medium-navigate-v0"
 COUNTS, SEEDS = ("0", "-1", "1.5", "nan", "two"), ("-1", "1.5", "nan", str(2**32))
@@ -115,7 +115,7 @@ def test_slurm_has_no_half_gpus(refused):
 PARTS = [
     Schedule(),
     Learning(),
-    Stream(),
+    GoalMix(),
     *(registry.part_class(axis, n)() for axis in registry.AXES for n in registry.names(axis)),
 ]
 

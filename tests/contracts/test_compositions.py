@@ -18,7 +18,7 @@ from mvl.learn.learner import Learner
 from mvl.recipes.families import RECIPES
 from mvl.recipes.recipe import Recipe, make_part
 from mvl.runs.training import shapes_of
-from mvl.types import Shapes
+from mvl.types import Shapes, offered
 
 COVER = covering(LEGAL)
 REST = [name for name in LEGAL if name not in COVER]
@@ -88,7 +88,7 @@ def test_what_cannot_work_is_refused_with_the_reason_and_what_does(name):
 @pytest.mark.parametrize("policy", registry.names("policy"))
 def test_a_policy_takes_every_value_that_offers_what_it_needs(value, policy):
     made = make_part("value", value), make_part("policy", policy)
-    fits = made[1].needs <= made[0].offers
+    fits = made[1].needs <= offered(made[0])
     build = lambda: Recipe(make_part("representation", "identity"), make_part("regularizer", "none"), *made)
     if fits:
         assert build()

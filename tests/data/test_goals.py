@@ -10,7 +10,7 @@ import pytest
 from mvl.data.dataset import Dataset
 from mvl.data.goals import ahead_geometric, ahead_uniform, draw_goal_rows, draw_rows, goals_at, on_device, sample
 from mvl.errors import UsageError
-from mvl.types import Stream, Wants
+from mvl.types import BatchRequest, GoalMix
 
 MANY = 40_000
 ROWS = 1001
@@ -26,7 +26,7 @@ def long_data():
 def test_shares_of_current_trajectory_and_random_goals(key):
     data = long_data()
     rows = jnp.full(MANY, 1100)  # in the second episode, so a goal in the first can only be random
-    goals = np.asarray(draw_goal_rows(key, data, rows, Stream(0.2, 0.5, 0.3), 0.99))
+    goals = np.asarray(draw_goal_rows(key, data, rows, GoalMix(0.2, 0.5, 0.3), 0.99))
     assert np.mean(goals == 1100) == pytest.approx(0.2 + 0.3 / 2000, abs=0.01)
     assert np.mean(goals < ROWS) == pytest.approx(0.3 / 2, abs=0.01)
     assert np.mean((goals > 1100) & (goals <= 1100 + 100)) > 0.5 * 0.6  # geometric goals are near
@@ -60,7 +60,7 @@ def test_uniform_goals_are_exact_in_large_datasets(key):
 def test_at_the_last_transition_the_trajectory_goal_is_the_state_itself(key, geometric):
     data = long_data()
     rows = jnp.full(50, ROWS - 2)
-    goals = draw_goal_rows(key, data, rows, Stream(0.0, 1.0, 0.0, geometric), 0.99)
+    goals = draw_goal_rows(key, data, rows, GoalMix(0.0, 1.0, 0.0, geometric), 0.99)
     drawn = goals_at(data, rows, goals)
     assert set(np.asarray(goals).tolist()) == {ROWS - 2}
     assert set(np.asarray(drawn.rewards).tolist()) == {0.0}
@@ -69,13 +69,13 @@ def test_at_the_last_transition_the_trajectory_goal_is_the_state_itself(key, geo
 
 def test_current_alone_always_gives_the_state_itself(key):
     rows = jnp.arange(100)
-    assert (draw_goal_rows(key, long_data(), rows, Stream(1.0, 0.0, 0.0), 0.99) == rows).all()
+    assert (draw_goal_rows(key, long_data(), rows, GoalMix(1.0, 0.0, 0.0), 0.99) == rows).all()
 
 
 def test_last_observation_is_never_drawn(key):
     data = long_data()
     rows = draw_rows(key, data.transitions, MANY)
-    goals = draw_goal_rows(key, data, rows, Stream(0.0, 0.5, 0.5, geometric=False), 0.99)
+    goals = draw_goal_rows(key, data, rows, GoalMix(0.0, 0.5, 0.5, geometric=False), 0.99)
     for drawn in (rows, goals):
         assert not np.isin(np.asarray(drawn), [ROWS - 1, 2 * ROWS - 1]).any()
 
@@ -89,7 +89,9 @@ def test_reward_and_mask_go_by_row_not_by_equal_states():
 
 def test_batches_are_jitted_reproducible_and_consistent(key):
     data = long_data()
-    draw = jax.jit(partial(sample, count=256, streams=(Stream(), Stream(0.0, 1.0, 0.0, False)), wants=Wants(), discount=0.99))
+    draw = jax.jit(
+        partial(sample, count=256, streams=(GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), request=BatchRequest(), discount=0.99)
+    )
     batch, again = draw(key, data), draw(key, data)
     assert all((a == b).all() for a, b in zip(jax.tree.leaves(batch), jax.tree.leaves(again), strict=True))
     assert (batch.next_observations == batch.observations + 1).all()
@@ -100,11 +102,11 @@ def test_batches_are_jitted_reproducible_and_consistent(key):
 
 
 def test_streams_are_drawn_independently(key):
-    future = Stream(0.0, 1.0, 0.0, geometric=False)
-    batch = sample(key, long_data(), 512, (future, future), Wants(), 0.99)
+    future = GoalMix(0.0, 1.0, 0.0, geometric=False)
+    batch = sample(key, long_data(), 512, (future, future), BatchRequest(), 0.99)
     assert np.mean(np.asarray(batch.value_goals.states == batch.actor_goals.states)) < 0.2
 
 
 def test_shares_must_sum_to_one():
     with pytest.raises(UsageError, match="sum to 1"):
-        Stream(0.5, 0.5, 0.5)
+        GoalMix(0.5, 0.5, 0.5)

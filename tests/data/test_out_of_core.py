@@ -25,9 +25,9 @@ from mvl.errors import DataError
 from mvl.learn import prefetch as reading
 from mvl.learn.learner import Learner
 from mvl.learn.prefetch import ahead, batches_read
-from mvl.types import Shapes, Stream, Wants
+from mvl.types import BatchRequest, GoalMix, Shapes
 
-EVERYTHING = Wants(goals=Stream(0.1, 0.4, 0.5), windows=True, midpoints=True, waypoint_steps=3)
+EVERYTHING = BatchRequest(goals=GoalMix(0.1, 0.4, 0.5), windows=True, midpoints=True, waypoint_steps=3)
 
 
 def uneven() -> Dataset:
@@ -53,7 +53,7 @@ def test_numbers_of_episodes_stand_for_lists_of_rows():
 
 @pytest.mark.parametrize("data", [uneven(), walk()], ids=["oracle", "plain"])
 def test_a_looked_up_batch_is_the_drawn_one(data, key):
-    streams, mapped = (Stream(), Stream(0.0, 1.0, 0.0, False)), Mapped.of(data)
+    streams, mapped = (GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), Mapped.of(data)
     draw = lambda rows: sample(key, rows, 64, streams, EVERYTHING, 0.9)
     whole, found = draw(on_device(data)), mapped.look_up(jax.jit(lambda: draw(mapped.rows))())
     assert jax.tree.structure(whole) == jax.tree.structure(found)
@@ -210,7 +210,7 @@ def test_what_is_asked_for_twice_is_read_once(monkeypatch, key):
     asked = []
     monkeypatch.setattr("mvl.data.out_of_core.take", lambda array, rows: asked.append(rows) or array[rows])
     mapped = Mapped.of(walk())
-    drawn = sample(key, mapped.rows, 8, (Stream(), Stream(0.0, 1.0, 0.0)), Wants(), 0.9)
+    drawn = sample(key, mapped.rows, 8, (GoalMix(), GoalMix(0.0, 1.0, 0.0)), BatchRequest(), 0.9)
     mapped.look_up(drawn)
     assert sorted(rows.shape for rows in asked) == [(1, 8), (4, 8)]  # actions; states, next states, two kinds of goals
 

@@ -6,7 +6,7 @@ import pytest
 
 from mvl.data.dataset import Dataset
 from mvl.data.goals import draw_midpoints, goals_at, on_device, sample, waypoints_at
-from mvl.types import Stream, Wants
+from mvl.types import BatchRequest, GoalMix
 
 LENGTHS = (12, 3, 2, 30)
 """Rows of each episode; one of them has no transition with a goal ahead."""
@@ -89,12 +89,12 @@ def test_early_transitions_are_all_but_the_last_of_each_episode(dataset):
 
 
 def batch_of(data, key, value_stream, **wants):
-    return sample(key, data, MANY, (value_stream, Stream(0.0, 0.5, 0.5, geometric=False)), Wants(**wants), 0.9)
+    return sample(key, data, MANY, (value_stream, GoalMix(0.0, 0.5, 0.5, geometric=False)), BatchRequest(**wants), 0.9)
 
 
 def test_with_midpoints_every_goal_lies_strictly_ahead(data, key):
     """TRL's stream: goals in the same episode, at least a step away, the midpoint between; nothing at the very end."""
-    batch = batch_of(data, key, Stream(0.0, 1.0, 0.0, geometric=True), midpoints=True)
+    batch = batch_of(data, key, GoalMix(0.0, 1.0, 0.0, geometric=True), midpoints=True)
     rows, goals = (np.asarray(x)[:, 0].astype(int) for x in (batch.observations, batch.value_goals.states))
     middle = np.asarray(batch.midpoints.states)[:, 0].astype(int)
     finals = np.array([final_goal(row) for row in rows])
@@ -108,7 +108,7 @@ def test_with_midpoints_every_goal_lies_strictly_ahead(data, key):
 
 
 def test_without_midpoints_the_last_transitions_are_drawn_too(data, key):
-    batch = batch_of(data, key, Stream(0.0, 1.0, 0.0, geometric=True))
+    batch = batch_of(data, key, GoalMix(0.0, 1.0, 0.0, geometric=True))
     rows = np.asarray(batch.observations)[:, 0].astype(int)
     assert set(rows.tolist()) == set(np.asarray(data.transitions).tolist())
     assert batch.midpoints is None
@@ -116,7 +116,7 @@ def test_without_midpoints_the_last_transitions_are_drawn_too(data, key):
 
 
 def test_waypoints_of_a_batch_lead_to_the_actor_goals(data, key):
-    batch = batch_of(data, key, Stream(), waypoint_steps=STEPS)
+    batch = batch_of(data, key, GoalMix(), waypoint_steps=STEPS)
     rows, goals = (np.asarray(x)[:, 0].astype(int) for x in (batch.observations, batch.actor_goals.states))
     near, onward = (-np.asarray(x)[:, 0].astype(int) for x in batch.waypoints[:2])
     for i, j, a, b in zip(rows.tolist(), goals.tolist(), near.tolist(), onward.tolist(), strict=True):

@@ -5,7 +5,7 @@ import numpy as np
 
 from mvl.data.dataset import Dataset
 from mvl.data.goals import draw_windows, on_device, sample
-from mvl.types import Stream, Wants
+from mvl.types import BatchRequest, GoalMix
 
 LENGTHS = (2, 3, 4, 50)
 
@@ -36,11 +36,11 @@ def test_order_and_borders(key):
 
 
 def test_windows_and_goals_are_drawn_only_when_asked_for(key):
-    value, actor = Stream(), Stream(0.0, 1.0, 0.0, False)
-    bare = sample(key, data(), 8, (value, actor), Wants(), 0.9)
+    value, actor = GoalMix(), GoalMix(0.0, 1.0, 0.0, False)
+    bare = sample(key, data(), 8, (value, actor), BatchRequest(), 0.9)
     assert bare.windows is None
     assert bare.representation_goals is None
-    full = sample(key, data(), 8, (value, actor), Wants(Stream(0.0, 1.0, 0.0), windows=True), 0.9)
+    full = sample(key, data(), 8, (value, actor), BatchRequest(GoalMix(0.0, 1.0, 0.0), windows=True), 0.9)
     assert full.windows is not None
     same = (full._replace(windows=None, representation_goals=None), bare)
     for a, b in zip(*map(jax.tree.leaves, same), strict=True):
@@ -48,8 +48,8 @@ def test_windows_and_goals_are_drawn_only_when_asked_for(key):
 
 
 def test_representation_goals_are_an_independent_geometric_draw(key):
-    stream = Stream(0.0, 1.0, 0.0)
-    batch = sample(key, data(), 512, (stream, stream), Wants(stream), 0.9)
+    stream = GoalMix(0.0, 1.0, 0.0)
+    batch = sample(key, data(), 512, (stream, stream), BatchRequest(stream), 0.9)
     drawn = batch.representation_goals.states
     assert (drawn[:, 0] == batch.observations[:, 0]).all()
     assert (drawn[:, 1] >= batch.observations[:, 1]).all()

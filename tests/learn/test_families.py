@@ -13,7 +13,7 @@ from mvl.data.goals import on_device
 from mvl.learn.learner import Learner
 from mvl.nets.mlp import apply_ensemble, apply_mlp
 from mvl.regularizers.mollified import Mollified
-from mvl.types import Shapes, Stream
+from mvl.types import GoalMix, Shapes
 
 SHAPES = Shapes(observation=2, action=2, goal=2)
 FAMILIES = ["hiql", "gciql", "crl", "qrl", "trl", "tdp", "coe"]
@@ -176,7 +176,7 @@ def representation_loss(name, **changes):
 def test_dual_draws_goals_of_its_own_under_crl():
     """CRL's goals never show a reward, so DUAL needs others; they are used in place of the value's."""
     learner, _, batch = prepared("crl-dual")
-    assert learner.recipe.wants.goals == Stream(0.2, 0.5, 0.3, geometric=True)
+    assert learner.recipe.request.goals == GoalMix(0.2, 0.5, 0.3, geometric=True)
     drawn = batch.representation_goals
     assert set(np.asarray(drawn.rewards).tolist()) == {0.0, -1.0}
     assert (np.asarray(drawn.rewards == 0) == np.asarray(drawn.offsets == 0)).all()
@@ -188,6 +188,6 @@ def test_dual_draws_goals_of_its_own_under_crl():
 
 def test_dual_shares_the_goals_of_gcivl():
     learner, _, batch = prepared("dual")
-    assert learner.recipe.wants.goals is None
+    assert learner.recipe.request.goals is None
     assert batch.representation_goals is None
     assert representation_loss("dual", value_goals=jnp.full(16, 9.0)) != representation_loss("dual")

@@ -12,7 +12,7 @@ from conftest import small_recipe
 from mvl.learn.learner import Learner, Parameters
 from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
-from mvl.types import Shapes, Wants
+from mvl.types import BatchRequest, Shapes
 
 SHAPES = Shapes(observation=2, action=2, goal=2)
 
@@ -21,7 +21,7 @@ SHAPES = Shapes(observation=2, action=2, goal=2)
 class Scaled:
     """A representation with one weight, to see who trains it: z = w g."""
 
-    wants: ClassVar[Wants] = Wants()
+    request: ClassVar[BatchRequest] = BatchRequest()
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
     own: float = 0.0

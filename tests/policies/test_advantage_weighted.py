@@ -5,7 +5,7 @@ import pytest
 
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.advantage_weighted import AdvantageWeighted
-from mvl.types import Batch, Goals, Judge, Shapes, View
+from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions
 
 
 def batch(count=3):
@@ -16,7 +16,7 @@ def batch(count=3):
     return Batch(*map(jnp.asarray, (states, actions, states, states)), goals, goals, jnp.asarray(0.99))
 
 
-VIEW = View(lambda states, goals: goals, lambda guesses: guesses)
+VIEW = GoalView(lambda states, goals: goals, lambda guesses: guesses)
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def part():
 
 @pytest.fixture
 def params(part, key):
-    return part.init(key, Shapes(2, 2, 2, seen=2))
+    return part.init(key, Shapes(2, 2, 2, represented=2))
 
 
 def test_loss_by_hand(part, params, key):
@@ -35,7 +35,7 @@ def test_loss_by_hand(part, params, key):
     mean = np.asarray(apply_mlp(params, data.observations, data.actor_goals.vectors))
     weights = [np.exp(-2.0), np.exp(1.0), 100.0]  # exp(18) is cut to 100
     log_prob = -0.5 * ((np.asarray(data.actions) - mean) ** 2).sum(1) - np.log(2 * np.pi)
-    judge = Judge(lambda batch, goals, encode: jnp.asarray(advantages), None, None)
+    judge = ValueFunctions(lambda batch, goals, encode: jnp.asarray(advantages), None, None)
     loss, metrics = part.loss(params, judge, data, VIEW, key)
     assert float(loss) == pytest.approx(-np.mean(weights * log_prob), rel=1e-5)
     assert float(metrics["weight"]) == pytest.approx(np.mean(weights), rel=1e-5)

@@ -7,11 +7,11 @@ import pytest
 
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.clone import Clone
-from mvl.types import Batch, Goals, Judge, Shapes, View
+from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions
 
 COUNT = 6
-NOBODY = Judge(None, None, None)
-VIEW = View(lambda states, goals: goals - states, lambda guesses: guesses)
+NOBODY = ValueFunctions(None, None, None)
+VIEW = GoalView(lambda states, goals: goals - states, lambda guesses: guesses)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def part():
 
 @pytest.fixture
 def params(part, key):
-    made = part.init(key, Shapes(2, 2, 2, seen=2))
+    made = part.init(key, Shapes(2, 2, 2, represented=2))
     return made._replace(output=made.output._replace(kernel=20 * made.output.kernel))
 
 

@@ -8,11 +8,11 @@ import pytest
 from mvl.nets.mlp import apply_mlp
 from mvl.policies import flow
 from mvl.policies.flow import Flow
-from mvl.types import Batch, Goals, Judge, Shapes, View
+from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions
 
 COUNT, ACTIONS = 8, 3
-NOBODY = Judge(None, None, None)
-VIEW = View(lambda states, goals: goals - states, lambda guesses: guesses)
+NOBODY = ValueFunctions(None, None, None)
+VIEW = GoalView(lambda states, goals: goals - states, lambda guesses: guesses)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def part():
 
 @pytest.fixture
 def params(part, key):
-    return part.init(key, Shapes(2, ACTIONS, 2, seen=2))
+    return part.init(key, Shapes(2, ACTIONS, 2, represented=2))
 
 
 def constant(params, velocity):

@@ -7,11 +7,11 @@ import pytest
 
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.gradient import Gradient
-from mvl.types import Batch, Goals, Judge, Shapes, View
+from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions
 
 COUNT, ALPHA = 12, 0.3
-SHAPES = Shapes(2, 2, 2, seen=2)
-VIEW = View(lambda states, goals: goals - states, lambda guesses: guesses)
+SHAPES = Shapes(2, 2, 2, represented=2)
+VIEW = GoalView(lambda states, goals: goals - states, lambda guesses: guesses)
 SLOPES = np.array([[3.0, -2.0], [-1.0, 4.0]])
 """What each head of the hand-made critic says of an action."""
 
@@ -42,7 +42,7 @@ def critic(states, actions, goals):
     return jnp.stack([actions @ jnp.asarray(slope) + sign * level for slope, sign in zip(SLOPES, (1, -1), strict=True)])
 
 
-JUDGE = Judge(None, critic, None)
+JUDGE = ValueFunctions(None, critic, None)
 
 
 def means(params, batch):
@@ -102,14 +102,16 @@ def test_critic_is_asked_about_actions_in_range(part, params, batch, key):
         asked.append(np.asarray(actions))
         return critic(states, actions, goals)
 
-    part.loss(params, Judge(None, spy, None), batch, VIEW, key)
+    part.loss(params, ValueFunctions(None, spy, None), batch, VIEW, key)
     (actions,) = asked
     assert np.allclose(actions, np.clip(means(params, batch), -1, 1), atol=1e-6)
 
 
 def test_scale_of_the_critic_does_not_matter(part, params, batch, key):
     """But for its sign; so alpha means the same for every value."""
-    scaled = lambda factor: part.loss(params, Judge(None, lambda *args: factor * critic(*args), None), batch, VIEW, key)[0]
+    scaled = lambda factor: part.loss(params, ValueFunctions(None, lambda *args: factor * critic(*args), None), batch, VIEW, key)[
+        0
+    ]
     assert float(scaled(1000.0)) == pytest.approx(float(scaled(1.0)), rel=1e-4)
 
 

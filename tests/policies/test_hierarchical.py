@@ -7,20 +7,20 @@ import pytest
 
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.hierarchical import Hierarchical
-from mvl.types import Batch, Goals, Judge, Shapes, View, Waypoints
+from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions, Waypoints
 
 COUNT, SEEN = 10, 4
 LOW, HIGH = 2.0, 1.5
 SPREAD = np.random.default_rng(4).normal(size=(4, SEEN)).astype(np.float32)
 
 
-def settle(guesses):
+def project(guesses):
     return guesses / jnp.linalg.norm(guesses, axis=-1, keepdims=True) * 2.0
 
 
 def encode(states, goals):
     """A goal as it looks from here, on a sphere of radius 2."""
-    return settle(jnp.concatenate([states, goals], axis=-1) @ SPREAD)
+    return project(jnp.concatenate([states, goals], axis=-1) @ SPREAD)
 
 
 def encode_by_hand(state, goal):
@@ -28,7 +28,7 @@ def encode_by_hand(state, goal):
     return 2 * point / np.sqrt((point**2).sum())
 
 
-VIEW = View(encode, settle)
+VIEW = GoalView(encode, project)
 
 
 def advantage(batch, goals, encode):
@@ -46,7 +46,7 @@ def value_by_hand(state, goal):
     return 0.5 * ((2 * state.sum() + seen[0]) + (state[0] * seen[1] - 1.0))
 
 
-JUDGE = Judge(advantage, None, state_value)
+JUDGE = ValueFunctions(advantage, None, state_value)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def part():
 @pytest.fixture
 def params(part, key):
     louder = lambda mlp: mlp._replace(output=mlp.output._replace(kernel=10 * mlp.output.kernel))
-    return jax.tree.map(louder, part.init(key, Shapes(2, 2, 2, seen=SEEN)), is_leaf=lambda node: hasattr(node, "output"))
+    return jax.tree.map(louder, part.init(key, Shapes(2, 2, 2, represented=SEEN)), is_leaf=lambda node: hasattr(node, "output"))
 
 
 def log_prob(mean, point):
@@ -142,7 +142,7 @@ def test_only_heat_is_random_and_actions_stay_in_range(part, params, batch):
 def test_high_policy_draws_too(part, params, batch, key):
     """With heat the sub-goal itself is drawn before it is settled."""
     settled = []
-    view = View(encode, lambda guesses: settled.append(np.asarray(guesses)) or settle(guesses))
+    view = GoalView(encode, lambda guesses: settled.append(np.asarray(guesses)) or project(guesses))
     for temperature in (0.0, 1.0):
         part.act(params, batch.observations, batch.actor_goals.vectors, view, key, jnp.asarray(temperature))
     assert np.allclose(settled[0], apply_mlp(params.high, batch.observations, batch.actor_goals.vectors), atol=1e-5)
@@ -150,4 +150,4 @@ def test_high_policy_draws_too(part, params, batch, key):
 
 
 def test_waypoints_lie_as_far_ahead_as_asked(part):
-    assert part.wants.waypoint_steps == 7
+    assert part.request.waypoint_steps == 7

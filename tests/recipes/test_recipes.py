@@ -1,5 +1,4 @@
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pytest
 
@@ -11,6 +10,7 @@ from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
 from mvl.representations.identity import Identity
 from mvl.tasks import find_task
+from mvl.values.absent import Absent
 from mvl.values.implicit_v import ImplicitV
 
 
@@ -72,8 +72,8 @@ def test_unknown_names_are_answered_with_the_closest(call, message):
 
 
 @dataclass(frozen=True)
-class Valueless(ImplicitV):
-    offers: ClassVar[frozenset[str]] = frozenset()
+class Valueless(Absent):
+    """A value that offers nothing."""
 
 
 def test_parts_that_do_not_fit_are_refused_with_those_that_do(monkeypatch):
@@ -189,11 +189,11 @@ def test_other_names(other, name):
 def test_values_choose_their_goals_unless_told_otherwise():
     from dataclasses import replace
 
-    from mvl.types import Stream
+    from mvl.types import GoalMix
 
     recipe, _ = named_recipe("crl", "cpu")
-    assert recipe.value_goals == Stream(0.0, 1.0, 0.0)
-    own = Stream(0.0, 0.5, 0.5)
+    assert recipe.value_goals == GoalMix(0.0, 1.0, 0.0)
+    own = GoalMix(0.0, 0.5, 0.5)
     assert replace(recipe, learning=replace(recipe.learning, value_goals=own)).value_goals == own
     assert named_recipe("qrl", "cpu")[0].value_goals.random == 1.0
     with pytest.raises(UsageError, match="value transitive needs goals ahead in the same episode"):

@@ -9,7 +9,7 @@ from conftest import walk
 from mvl.data.goals import on_device, sample
 from mvl.nets.mlp import apply_ensemble, apply_mlp
 from mvl.recipes.recipe import make_part
-from mvl.types import Shapes, Stream, Wants
+from mvl.types import BatchRequest, GoalMix, Shapes
 
 SHAPES = Shapes(observation=2, action=2, goal=2)
 SMALL = {"size": 6, "widths": (8, 8)}
@@ -22,8 +22,8 @@ def make(name, **settings):
 
 @pytest.fixture
 def batch(key):
-    wants = Wants(goals=Stream(0.0, 1.0, 0.0), windows=True)
-    return sample(key, on_device(walk()), 16, (Stream(), Stream(0.0, 1.0, 0.0, False)), wants, 0.9)
+    wants = BatchRequest(goals=GoalMix(0.0, 1.0, 0.0), windows=True)
+    return sample(key, on_device(walk()), 16, (GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), wants, 0.9)
 
 
 def log_softmax(x, axis=-1):

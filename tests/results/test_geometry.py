@@ -16,11 +16,11 @@ from mvl.results.geometry import (
     geometry_of_seeds,
     jitter,
     mean,
-    measurable,
     measure,
     violated,
 )
 from mvl.results.shortest_paths import geodesic
+from mvl.tasks import find_task
 
 WALLED = room(4, 5, (1, 3), (2, 3), (3, 3))
 """A wall in the middle that leaves one way over its top; the goal is in the lower right."""
@@ -121,10 +121,10 @@ def test_means_and_json():
 
 
 def test_what_can_be_measured():
-    assert measurable("antmaze-large-navigate-v0")
-    assert not measurable("pointmaze-teleport-navigate-v0")
-    assert not measurable("antsoccer-arena-navigate-v0")
-    assert not measurable("cube-single-play-v0")
+    assert find_task("antmaze-large-navigate-v0").metric
+    assert not find_task("pointmaze-teleport-navigate-v0").metric
+    assert not find_task("antsoccer-arena-navigate-v0").metric
+    assert not find_task("cube-single-play-v0").metric
 
 
 def test_the_geometry_of_a_run(tmp_path):

@@ -12,7 +12,7 @@ from mvl.data.goals import on_device, sample
 from mvl.data.sources.npz import load as load_file
 from mvl.errors import DataError
 from mvl.tasks import find_task, task_names
-from mvl.types import Stream, Wants
+from mvl.types import BatchRequest, GoalMix
 
 ROWS = 9
 
@@ -100,8 +100,8 @@ def test_pointmaze_is_the_same_problem_with_and_without_an_oracle(tmp_path):
     """There the state is the place, so every array of a batch is equal, drawn with the same key."""
     path = write(tmp_path / "walk.npz", qpos=walk().observations.astype(np.float64))
     names = "pointmaze-large-navigate-v0", "pointmaze-large-navigate-oraclerep-v0"
-    wants = Wants(goals=Stream(), windows=True, midpoints=True, waypoint_steps=5)
-    streams = Stream(0.0, 1.0, 0.0), Stream(0.0, 0.5, 0.5, geometric=False)
+    wants = BatchRequest(goals=GoalMix(), windows=True, midpoints=True, waypoint_steps=5)
+    streams = GoalMix(0.0, 1.0, 0.0), GoalMix(0.0, 0.5, 0.5, geometric=False)
     plain, told = (sample(jax.random.key(3), on_device(load(path, find_task(name))), 64, streams, wants, 0.9) for name in names)
     assert load(path, find_task(names[1])).oracle is not None
     leaves = list(zip(jax.tree.leaves_with_path(plain), jax.tree.leaves_with_path(told), strict=True))
@@ -115,8 +115,10 @@ def test_oracle_goals_change_what_is_told_and_nothing_else(tmp_path):
     data = walk()
     path = write(tmp_path / "walk.npz", qpos=np.zeros_like(data.observations))
     names = "antmaze-large-navigate-v0", "antmaze-large-navigate-oraclerep-v0"
-    streams = Stream(), Stream(0.0, 1.0, 0.0, geometric=False)
-    plain, told = (sample(jax.random.key(3), on_device(load(path, find_task(name))), 64, streams, Wants(), 0.9) for name in names)
+    streams = GoalMix(), GoalMix(0.0, 1.0, 0.0, geometric=False)
+    plain, told = (
+        sample(jax.random.key(3), on_device(load(path, find_task(name))), 64, streams, BatchRequest(), 0.9) for name in names
+    )
     assert (told.value_goals.vectors == 0).all()
     assert (told.positions == 0).all()
     for field in ("states", "rewards", "masks", "offsets"):

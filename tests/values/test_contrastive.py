@@ -8,7 +8,7 @@ import pytest
 from conftest import walk
 from mvl.data.goals import on_device, sample
 from mvl.nets.mlp import apply_ensemble
-from mvl.types import Shapes, Stream, Wants
+from mvl.types import BatchRequest, GoalMix, Shapes
 from mvl.values.contrastive import Contrastive
 
 COUNT, LATENT = 12, 5
@@ -29,12 +29,12 @@ def part():
 
 @pytest.fixture
 def params(part, key):
-    return part.init(key, Shapes(2, 2, 2, seen=2))
+    return part.init(key, Shapes(2, 2, 2, represented=2))
 
 
 @pytest.fixture
 def batch(key):
-    return sample(key, on_device(walk()), COUNT, (Contrastive.stream, Stream(0.0, 1.0, 0.0, False)), Wants(), 0.9)
+    return sample(key, on_device(walk()), COUNT, (Contrastive.goal_mix, GoalMix(0.0, 1.0, 0.0, False)), BatchRequest(), 0.9)
 
 
 def logits(params, batch, goals):
@@ -65,7 +65,7 @@ def test_products_are_divided_by_the_root_of_their_length(latent, key, batch):
     """Embeddings of ones everywhere: L / sqrt(L)."""
     part = Contrastive(latent=latent, widths=(8,))
     ones = lambda mlp: mlp._replace(output=mlp.output._replace(kernel=0 * mlp.output.kernel, bias=0 * mlp.output.bias + 1))
-    params = part.init(key, Shapes(2, 2, 2, seen=2))
+    params = part.init(key, Shapes(2, 2, 2, represented=2))
     params = params._replace(action=ones(params.action), goal=ones(params.goal))
     found = part.critic(params, batch.observations, batch.actions, batch.value_goals.vectors)
     assert np.allclose(found, latent**0.5)

@@ -8,7 +8,7 @@ import pytest
 from conftest import walk
 from mvl.data.goals import on_device, sample
 from mvl.nets.mlp import apply_ensemble
-from mvl.types import Shapes, Stream, Wants
+from mvl.types import BatchRequest, GoalMix, Shapes
 from mvl.values.implicit_q import ImplicitQ
 
 COUNT, DISCOUNT, EXPECTILE = 16, 0.9, 0.8
@@ -30,17 +30,17 @@ def part():
 
 @pytest.fixture
 def params(part, key):
-    return part.init(key, Shapes(2, 2, 2, seen=2))
+    return part.init(key, Shapes(2, 2, 2, represented=2))
 
 
 @pytest.fixture
 def copies(part):
-    return part.init(jax.random.key(7), Shapes(2, 2, 2, seen=2)).critic
+    return part.init(jax.random.key(7), Shapes(2, 2, 2, represented=2)).critic
 
 
 @pytest.fixture
 def batch(key):
-    return sample(key, on_device(walk()), COUNT, (Stream(), Stream(0.0, 1.0, 0.0, False)), Wants(), DISCOUNT)
+    return sample(key, on_device(walk()), COUNT, (GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), BatchRequest(), DISCOUNT)
 
 
 def outputs(mlp, *inputs):

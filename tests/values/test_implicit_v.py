@@ -1,7 +1,6 @@
 """GCIVL's value loss against an independent statement in NumPy, its traps, and a chain with a known answer."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +15,6 @@ from mvl.values.implicit_v import ImplicitV
 @dataclass(frozen=True)
 class TableV(ImplicitV):
     """The same loss with free values: V_e(s, z) is params[e, s, z]."""
-
-    offers: ClassVar[frozenset[str]] = frozenset({"state_value", "advantage"})
 
     def state_value(self, params, states, goals):
         return params[:, states[..., 0].astype(int), goals[..., 0].astype(int)]
@@ -95,7 +92,7 @@ def test_advantage_has_neither_reward_nor_discount():
 def test_only_the_current_value_is_differentiated():
     """Neither the copies nor the goals inside the backup carry gradient; the goal inside V(s, z) does."""
     value = ImplicitV(widths=(8,))
-    params = value.init(jax.random.key(0), Shapes(1, 1, 1, seen=1))
+    params = value.init(jax.random.key(0), Shapes(1, 1, 1, represented=1))
     targets = jax.tree.map(lambda leaf: leaf * 1.5, params)
     batch = batch_of([0, 1], [1, 2], [2, 2], [-1.0, -1.0], [1.0, 1.0])
 

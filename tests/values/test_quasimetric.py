@@ -11,7 +11,7 @@ from conftest import walk
 from mvl.data.goals import on_device, sample
 from mvl.errors import UsageError
 from mvl.nets.mlp import apply_ensemble, apply_mlp
-from mvl.types import Shapes, Stream, Wants
+from mvl.types import BatchRequest, GoalMix, Shapes
 from mvl.values.quasimetric import Quasimetric
 from values.by_hand import as_told, told_walk
 
@@ -37,16 +37,16 @@ def loud(params):
 
 @pytest.fixture
 def params(part, key):
-    return loud(part.init(key, Shapes(2, 2, 2, seen=2)))
+    return loud(part.init(key, Shapes(2, 2, 2, represented=2)))
 
 
 @pytest.fixture
 def told_params(part, key):
-    return loud(part.init(key, Shapes(2, 2, 3, seen=3, plain=False)))
+    return loud(part.init(key, Shapes(2, 2, 3, represented=3, plain=False)))
 
 
 def batch_from(data, key):
-    return sample(key, on_device(data), COUNT, (Quasimetric.stream, Stream(0.0, 1.0, 0.0, False)), Wants(), 0.9)
+    return sample(key, on_device(data), COUNT, (Quasimetric.goal_mix, GoalMix(0.0, 1.0, 0.0, False)), BatchRequest(), 0.9)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_loss(part, params, batch):
 
 
 def test_multiplier_starts_at_one_and_the_mix_at_a_half(part, key):
-    params = part.init(key, Shapes(2, 2, 2, seen=2))
+    params = part.init(key, Shapes(2, 2, 2, represented=2))
     assert float(jnp.exp(params.multiplier)) == 1
     assert float(jax.nn.sigmoid(params.mix)) == 0.5
     assert part.targets(params) == ()

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from mvl.data.goals import on_device, sample
-from mvl.types import Shapes, Stream, Wants
+from mvl.types import BatchRequest, GoalMix, Shapes
 from mvl.values.compositional import Compositional
 from mvl.values.subgoal_tree import SubgoalTree
 from values.by_hand import as_told, entropy, logits, sigmoid, told_walk
 
 COUNT, SUBGOALS, DISCOUNT = 16, 5, 0.9
-SHAPES = Shapes(2, 2, 3, seen=3, plain=False)
+SHAPES = Shapes(2, 2, 3, represented=3, plain=False)
 PARTS = [SubgoalTree(subgoals=SUBGOALS, widths=(8,)), Compositional(subgoals=SUBGOALS, widths=(8,))]
 each = pytest.mark.parametrize("part", PARTS, ids=["tdp", "coe"])
 
@@ -49,7 +49,7 @@ def copies():
 def batch(key):
     """Goals told as three numbers that are not the state; the first three are the state itself, the next, and far ones."""
     rows = on_device(told_walk())
-    drawn = sample(key, rows, COUNT, (Stream(), Stream(0.0, 1.0, 0.0, False)), Wants(), DISCOUNT)
+    drawn = sample(key, rows, COUNT, (GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), BatchRequest(), DISCOUNT)
     goals = drawn.value_goals
     offsets = goals.offsets.at[:4].set(jnp.array([0, 1, 2, -1]))
     return drawn._replace(value_goals=goals._replace(offsets=offsets))
@@ -125,7 +125,7 @@ def test_loss_is_plain_cross_entropy_and_the_told_heads_follow(part, params, cop
 
 @each
 def test_without_an_oracle_there_is_one_critic(part, copies, batch, key):
-    params = part.init(key, Shapes(2, 2, 2, seen=2))
+    params = part.init(key, Shapes(2, 2, 2, represented=2))
     plain = batch._replace(value_goals=batch.value_goals._replace(vectors=batch.value_goals.states))
     policy = lambda states, goals: jnp.tanh(states - goals)
     assert params.told is None

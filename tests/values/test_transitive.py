@@ -8,7 +8,7 @@ import pytest
 from conftest import walk
 from mvl.data.goals import on_device, sample
 from mvl.policies.gradient import Gradient
-from mvl.types import Judge, Midpoints, Shapes, Stream, View, Wants
+from mvl.types import BatchRequest, GoalMix, GoalView, Midpoints, Shapes, ValueFunctions
 from mvl.values.transitive import Transitive
 from values.by_hand import as_told, entropy, logits, sigmoid, told_walk
 
@@ -35,21 +35,23 @@ def part():
 
 @pytest.fixture
 def params(part, key):
-    return loud(part.init(key, Shapes(2, 2, 2, seen=2)))
+    return loud(part.init(key, Shapes(2, 2, 2, represented=2)))
 
 
 @pytest.fixture
 def told_params(part, key):
-    return loud(part.init(key, Shapes(2, 2, 3, seen=3, plain=False)))
+    return loud(part.init(key, Shapes(2, 2, 3, represented=3, plain=False)))
 
 
 @pytest.fixture
 def copies(part):
-    return loud(part.init(jax.random.key(5), Shapes(2, 2, 2, seen=2))).states
+    return loud(part.init(jax.random.key(5), Shapes(2, 2, 2, represented=2))).states
 
 
 def batch_from(data, key):
-    return sample(key, on_device(data), COUNT, (Transitive.stream, Stream(0.0, 1.0, 0.0, False)), Wants(midpoints=True), DISCOUNT)
+    return sample(
+        key, on_device(data), COUNT, (Transitive.goal_mix, GoalMix(0.0, 1.0, 0.0, False)), BatchRequest(midpoints=True), DISCOUNT
+    )
 
 
 @pytest.fixture
@@ -192,9 +194,9 @@ def test_policy_climbs_the_told_heads(part, told_params, oracle_batch, key):
     assert np.allclose(found, logits(told_params.told, oracle_batch.observations, oracle_batch.actions, goals), atol=1e-5)
 
     policy = Gradient(alpha=0.0, widths=(8,))
-    actor = policy.init(key, Shapes(2, 2, 3, seen=3, plain=False))
-    judge = Judge(None, lambda *args: part.critic(told_params, *args), None)
-    view = View(as_told, lambda guesses: guesses)
+    actor = policy.init(key, Shapes(2, 2, 3, represented=3, plain=False))
+    judge = ValueFunctions(None, lambda *args: part.critic(told_params, *args), None)
+    view = GoalView(as_told, lambda guesses: guesses)
 
     def loss(states):
         hidden = oracle_batch._replace(actor_goals=oracle_batch.actor_goals._replace(states=states))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from mvl.data.dataset import Dataset
-from mvl.types import Batch, Goals, Key, Midpoints, Stream, Wants, Waypoints, Windows
+from mvl.types import Batch, BatchRequest, GoalMix, Goals, Key, Midpoints, Waypoints, Windows
 
 Table = Any
 """What row numbers index: an array, or something that stands for one (`mvl.data.out_of_core`)."""
@@ -54,7 +54,7 @@ def draw_rows(key: Key, rows: Table, count: int) -> Array:
     return rows[jax.random.randint(key, (count,), 0, rows.shape[0])]
 
 
-def draw_goal_rows(key: Key, data: Rows, rows: Array, stream: Stream, discount: float) -> Array:
+def draw_goal_rows(key: Key, data: Rows, rows: Array, stream: GoalMix, discount: float) -> Array:
     """One goal row for each transition."""
     ahead, anywhere, mix = jax.random.split(key, 3)
     final = data.final_goals[rows]
@@ -98,14 +98,14 @@ def waypoints_at(data: Rows, rows: Array, goal_rows: Array, steps: int) -> Waypo
     return Waypoints(data.goals[near], data.goals[onward], data.observations[onward])
 
 
-def sample(key: Key, data: Rows, count: int, streams: tuple[Stream, Stream], wants: Wants, discount: float) -> Batch:
+def sample(key: Key, data: Rows, count: int, streams: tuple[GoalMix, GoalMix], request: BatchRequest, discount: float) -> Batch:
     """A batch of transitions with a goal from the value's and the actor's stream, drawn independently, and what parts want."""
     pick, for_value, for_actor = jax.random.split(key, 3)
     for_representation, for_windows, for_midpoints = (jax.random.fold_in(key, number) for number in (3, 4, 5))
-    rows = draw_rows(pick, data.early if wants.midpoints else data.transitions, count)
+    rows = draw_rows(pick, data.early if request.midpoints else data.transitions, count)
     value_rows = draw_goal_rows(for_value, data, rows, streams[0], discount)
     actor_rows = draw_goal_rows(for_actor, data, rows, streams[1], discount)
-    own_rows = draw_goal_rows(for_representation, data, rows, wants.goals, discount) if wants.goals else None
+    own_rows = draw_goal_rows(for_representation, data, rows, request.goals, discount) if request.goals else None
     return Batch(
         observations=data.observations[rows],
         actions=data.actions[rows],
@@ -115,7 +115,7 @@ def sample(key: Key, data: Rows, count: int, streams: tuple[Stream, Stream], wan
         actor_goals=goals_at(data, rows, actor_rows),
         discount=jnp.asarray(discount),
         representation_goals=goals_at(data, rows, own_rows) if own_rows is not None else None,
-        windows=draw_windows(for_windows, data, count) if wants.windows else None,
-        midpoints=draw_midpoints(for_midpoints, data, rows, value_rows) if wants.midpoints else None,
-        waypoints=waypoints_at(data, rows, actor_rows, wants.waypoint_steps) if wants.waypoint_steps else None,
+        windows=draw_windows(for_windows, data, count) if request.windows else None,
+        midpoints=draw_midpoints(for_midpoints, data, rows, value_rows) if request.midpoints else None,
+        waypoints=waypoints_at(data, rows, actor_rows, request.waypoint_steps) if request.waypoint_steps else None,
     )

@@ -1,5 +1,6 @@
 """A recipe as a learner: the sum of four losses, one optimizer step, a policy."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +15,23 @@ from mvl.learn.devices import BatchSharding
 from mvl.learn.optimizer import Moved, move, optimizer
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
-from mvl.types import Act, Batch, Encode, Field, HasSurface, Judge, Key, Loss, Metrics, Params, Regresses, Settles, Shapes, View
+from mvl.types import (
+    Act,
+    Batch,
+    Encode,
+    Field,
+    GoalView,
+    HasSurface,
+    Key,
+    Loss,
+    Metrics,
+    Params,
+    Projects,
+    Regresses,
+    Shapes,
+    ValueFunctions,
+    offered,
+)
 
 
 class Parameters(NamedTuple):
@@ -54,23 +71,28 @@ def add(losses: list[Loss]) -> Loss:
     return total, {name: jnp.stack([found[name] for _, found in losses]).mean() for name in losses[0][1]}
 
 
+def _same_structure(one: Params, other: Params) -> bool:
+    structures: list[Any] = [jax.tree.structure(tree) for tree in (one, other)]
+    return bool(structures[0] == structures[1])
+
+
 @dataclass(frozen=True)
 class Learner:
     """Pure functions made from a recipe (already fitted to the data) and the sizes of observations and actions."""
 
     recipe: Recipe
     shapes: Shapes
-    """Sizes of the data; how goals are seen follows from the recipe."""
+    """Sizes of the data; how goals are represented follows from the recipe."""
 
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
         recipe = self.recipe
         plain = self.shapes.plain and isinstance(recipe.representation, Identity)
-        seen = self.shapes._replace(seen=recipe.representation.width(self.shapes.goal), plain=plain)
+        shapes = self.shapes._replace(represented=recipe.representation.width(self.shapes.goal), plain=plain)
         params = Parameters(
             recipe.representation.init(keys[0], self.shapes),
-            recipe.value.init(keys[1], seen),
-            recipe.policy.init(keys[2], seen),
+            recipe.value.init(keys[1], shapes),
+            recipe.policy.init(keys[2], shapes),
         )
         targets = jax.tree.map(jnp.copy, self.targets(params))
         moments = optimizer(recipe.learning.learning_rate).init(params)
@@ -86,78 +108,86 @@ class Learner:
         rep_key, see_key, geometry_key, act_see_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
         shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
-        seen, seen_by_actor = self.view(shaped, see_key), self.view(constant, act_see_key)
+        view, actor_view = self.view(shaped, see_key), self.view(constant, act_see_key)
 
         def act(states: Array, goals: Array) -> Array:
-            return recipe.policy.act(constant.policy, states, goals, seen_by_actor, act_key, jnp.zeros(()))
+            return recipe.policy.act(constant.policy, states, goals, actor_view, act_key, jnp.zeros(()))
 
-        value, known = self.value_loss(params.value, targets.value, batch, seen.encode, act)
+        value, values = self.value_loss(params.value, targets.value, batch, view.encode, act)
         losses = {
             "representation": recipe.representation.loss(params.representation, targets.representation, batch, rep_key),
             "value": value,
-            "policy": recipe.policy.loss(params.policy, self.judge(constant), batch, seen_by_actor, act_key),
+            "policy": recipe.policy.loss(params.policy, self.value_functions(constant), batch, actor_view, act_key),
         }
-        fields = self.fields(params, shaped, batch, see_key, known)
+        fields = self.fields(params, shaped, targets, batch, see_key, values)
         if fields:
             losses["regularizer"] = add([recipe.regularizer(field, geometry_key) for field in fields])
         return combine(losses)
 
     def value_loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> tuple[Loss, Array | None]:
-        """And V(s, z) of the batch where the loss has asked for it: a regularizer then need not."""
+        """The value's loss, and V(s, z) of the batch if the loss computes it, for the regularizer to reuse."""
         value = self.recipe.value
         if not isinstance(value, Regresses):
             return value.loss(params, targets, batch, encode, act), None
-        known = value.state_value(params, batch.observations, encode(batch.observations, batch.value_goals.vectors))
-        return value.regress(known, params, targets, batch, encode), known
+        values = value.state_value(params, batch.observations, encode(batch.observations, batch.value_goals.vectors))
+        return value.regress(values, params, targets, batch, encode), values
 
-    def view(self, params: Parameters, key: Key) -> View:
-        """Goals through the representation; every question gets the same draw where it draws."""
+    def view(self, params: Parameters, key: Key) -> GoalView:
+        """Goals through the representation; every call within a step uses the same random draw."""
         rep = self.recipe.representation
-        settle = rep.settle if isinstance(rep, Settles) else lambda guesses: guesses
-        return View(lambda states, goals: rep.encode(params.representation, states, goals, key), settle)
+        project = rep.project if isinstance(rep, Projects) else lambda vectors: vectors
+        return GoalView(lambda states, goals: rep.encode(params.representation, states, goals, key), project)
 
-    def fields(self, params: Parameters, downstream: Parameters, batch: Batch, key: Key, known: Array | None) -> list[Field]:
+    def fields(
+        self, params: Parameters, downstream: Parameters, targets: Targets, batch: Batch, key: Key, values: Array | None
+    ) -> list[Field]:
         """The surfaces to regularize: the value's, and a representation's own where it asks for that."""
         rep = self.recipe.representation
         chosen = rep.regularized if isinstance(rep, HasSurface) else "downstream"
         found = []
         if self.recipe.has_surface and chosen in ("downstream", "both"):
-            found.append(self.field(downstream, batch, key)._replace(known=known))
+            found.append(self.field(downstream, batch, key, targets)._replace(values_at_points=values))
         if isinstance(rep, HasSurface) and chosen in ("own", "both"):
             found.append(rep.surface(params.representation, batch))
         return found
 
-    def field(self, params: Parameters, batch: Batch, key: Key) -> Field:
-        """The value surface over observations; the goal is encoded anew at every point it is asked about.
+    def field(self, params: Parameters, batch: Batch, key: Key, targets: Targets | None = None) -> Field:
+        """The value surface over observations; the goal is encoded anew at every point it is evaluated at.
 
-        A value that knows only actions is asked about the logged one, also at other points: it travels with the goal.
+        A value of actions alone is evaluated at the logged action, also at other points: it travels with the goal. With
+        `targets`, the field also has the surface of the slowly moving copies, if all of the value's parameters have them.
         """
-        judge, encode = self.judge(params), self.view(params, key).encode
-        told = batch.value_goals.vectors
-        if judge.state_value:
-            surface = judge.state_value
-            return Field(lambda points, goals: surface(points, encode(points, goals)), batch.observations, told)
-        assert judge.critic is not None, "the recipe has a surface"
-        critic, size = judge.critic, told.shape[-1]
+        goals = batch.value_goals.vectors
+        at = self.surface(params, key, goals.shape[-1])
+        target_at = None
+        if targets is not None and _same_structure(targets.value, params.value):
+            target_at = self.surface(stop_gradient(params._replace(value=targets.value)), key, goals.shape[-1])
+        if "state_value" not in offered(self.recipe.value):
+            goals = jnp.concatenate([goals, batch.actions], axis=-1)
+        return Field(at, batch.observations, goals, target_at=target_at)
 
-        def at(points: Array, pairs: Array) -> Array:
-            goals, actions = pairs[..., :size], pairs[..., size:]
-            return critic(points, actions, encode(points, goals))
+    def surface(self, params: Parameters, key: Key, size: int) -> Callable[[Array, Array], Array]:
+        """V at (points, goals), or the critic at (points, goals of this size with actions appended)."""
+        value, encode = self.value_functions(params), self.view(params, key).encode
+        if value.state_value:
+            state_value = value.state_value
+            return lambda points, goals: state_value(points, encode(points, goals))
+        assert value.critic is not None, "the recipe has a surface"
+        critic = value.critic
+        return lambda points, pairs: critic(points, pairs[..., size:], encode(points, pairs[..., :size]))
 
-        return Field(at, batch.observations, jnp.concatenate([told, batch.actions], axis=-1))
-
-    def judge(self, params: Parameters) -> Judge:
+    def value_functions(self, params: Parameters) -> ValueFunctions:
         value: Any = self.recipe.value
-        offered = {
-            name: (lambda *args, method=name: getattr(value, method)(params.value, *args)) if name in value.offers else None
-            for name in Judge._fields
+        bound = {
+            name: (lambda *args, method=name: getattr(value, method)(params.value, *args)) if name in offered(value) else None
+            for name in ValueFunctions._fields
         }
-        return Judge(**offered)
+        return ValueFunctions(**bound)
 
     def sample(self, data: Rows, key: Key) -> Batch:
         learning = self.recipe.learning
         streams = self.recipe.value_goals, learning.actor_goals
-        return sample(key, data, learning.batch_size, streams, self.recipe.wants, learning.discount)
+        return sample(key, data, learning.batch_size, streams, self.recipe.request, learning.discount)
 
     def keys(self, seed: Array, step: Array) -> tuple[Key, Key]:
         """For drawing a batch, and for the losses on it."""
@@ -191,9 +221,9 @@ class Learner:
 
     def values(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
         """What a picture of the value surface shows: V(s, g), heads averaged, or the critic of the policy's own action."""
-        judge, seen = self.judge(params), self.view(params, key).encode(states, goals)
-        if judge.state_value:
-            return judge.state_value(states, seen).mean(axis=0)
-        if judge.critic:
-            return judge.critic(states, self.act(params, states, goals, key, jnp.zeros(())), seen).mean(axis=0)
+        value, represented = self.value_functions(params), self.view(params, key).encode(states, goals)
+        if value.state_value:
+            return value.state_value(states, represented).mean(axis=0)
+        if value.critic:
+            return value.critic(states, self.act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
         raise UsageError("this recipe learns no value.")

@@ -21,7 +21,7 @@ class Critics(NamedTuple):
 def init_critics(key: Key, shapes: Shapes, widths: tuple[int, ...]) -> Critics:
     first, second = jax.random.split(key)
     inputs = shapes.observation + shapes.action
-    told = None if shapes.plain else init_ensemble(second, 2, inputs + shapes.seen, widths, 1, norm=True)
+    told = None if shapes.plain else init_ensemble(second, 2, inputs + shapes.represented, widths, 1, norm=True)
     return Critics(init_ensemble(first, 2, inputs + shapes.observation, widths, 1, norm=True), told)
 
 

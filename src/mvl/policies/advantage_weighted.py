@@ -9,7 +9,7 @@ from jax import Array
 from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.nets.distributions import bounded_normal, exponential_weight, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
-from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
+from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)
@@ -22,24 +22,24 @@ class AdvantageWeighted:
     """Hidden layers of the policy."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"advantage"})
-    wants: ClassVar[Wants] = Wants()
+    request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
         check_fields(self, alpha=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
-        inputs = shapes.observation + shapes.seen
+        inputs = shapes.observation + shapes.represented
         return init_mlp(key, inputs, self.widths, shapes.action, norm=False, final=small)
 
-    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
-        assert judge.advantage is not None, "the recipe checks that the value offers an advantage"
+    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss:
+        assert value.advantage is not None, "the recipe checks that the value offers an advantage"
         goals = batch.actor_goals.vectors
-        weight = exponential_weight(self.alpha * judge.advantage(batch, goals, view.encode))
+        weight = exponential_weight(self.alpha * value.advantage(batch, goals, view.encode))
         mean = apply_mlp(params, batch.observations, view.encode(batch.observations, goals))
         log_prob = unit_normal_log_prob(mean, batch.actions)
         error = jnp.square(mean - batch.actions).mean()
         return -(weight * log_prob).mean(), {"weight": weight.mean(), "error": error}
 
-    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+    def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
         """A draw at the given temperature, kept inside the action range; at 0 the mean."""
         return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)

@@ -9,7 +9,7 @@ from jax import Array
 
 from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
+from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)
@@ -25,30 +25,30 @@ class Flow:
     """Hidden layers of the velocity, each with layer normalization."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    wants: ClassVar[Wants] = Wants()
+    request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
         check_fields(self, flow_steps=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
-        inputs = shapes.observation + shapes.seen + shapes.action + 1
+        inputs = shapes.observation + shapes.represented + shapes.action + 1
         return init_mlp(key, inputs, self.widths, shapes.action, norm=True)
 
-    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
+    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss:
         start_key, time_key = jax.random.split(key)
-        seen = view.encode(batch.observations, batch.actor_goals.vectors)
+        represented = view.encode(batch.observations, batch.actor_goals.vectors)
         start = jax.random.normal(start_key, batch.actions.shape)
         time = jax.random.uniform(time_key, (*batch.actions.shape[:-1], 1))
         between = (1 - time) * start + time * batch.actions
-        velocity = apply_mlp(params, batch.observations, seen, between, time)
+        velocity = apply_mlp(params, batch.observations, represented, between, time)
         error = jnp.square(velocity - (batch.actions - start)).mean()
         return error, {"error": error}
 
-    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
-        seen = view.encode(states, goals)
+    def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
+        represented = view.encode(states, goals)
         size = params.output.bias.shape[-1]
         actions = jax.random.normal(key, (*states.shape[:-1], size))
         for step in range(self.flow_steps):
             time = jnp.full((*states.shape[:-1], 1), step / self.flow_steps)
-            actions = actions + apply_mlp(params, states, seen, actions, time) / self.flow_steps
+            actions = actions + apply_mlp(params, states, represented, actions, time) / self.flow_steps
         return jnp.clip(actions, -1, 1)

@@ -10,7 +10,7 @@ from jax.lax import stop_gradient
 from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
-from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
+from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)
@@ -25,24 +25,24 @@ class Gradient:
     """Hidden layers of the policy."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"critic"})
-    wants: ClassVar[Wants] = Wants()
+    request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
         check_fields(self, alpha=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
-        inputs = shapes.observation + shapes.seen
+        inputs = shapes.observation + shapes.represented
         return init_mlp(key, inputs, self.widths, shapes.action, norm=self.norm, final=small)
 
-    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
-        assert judge.critic is not None, "the recipe checks that the value offers a critic"
+    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss:
+        assert value.critic is not None, "the recipe checks that the value offers a critic"
         seen = view.encode(batch.observations, batch.actor_goals.vectors)
         mean = apply_mlp(params, batch.observations, seen)
-        worth = judge.critic(batch.observations, jnp.clip(mean, -1, 1), seen).min(axis=0)
+        worth = value.critic(batch.observations, jnp.clip(mean, -1, 1), seen).min(axis=0)
         climb = -worth.mean() / stop_gradient(jnp.abs(worth).mean() + 1e-6)
         imitate = -unit_normal_log_prob(mean, batch.actions).mean()
         return climb + self.alpha * imitate, {"worth": worth.mean(), "error": jnp.square(mean - batch.actions).mean()}
 
-    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+    def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
         """A draw at the given temperature, kept inside the action range; at 0 the mean."""
         return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)

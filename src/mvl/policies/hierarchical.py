@@ -9,7 +9,7 @@ from jax import Array
 from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.nets.distributions import bounded_normal, exponential_weight, sample_unit_normal, unit_normal_log_prob
 from mvl.nets.mlp import MLP, apply_mlp, init_mlp, small
-from mvl.types import Batch, Judge, Key, Loss, Params, Shapes, View, Wants
+from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 class Networks(NamedTuple):
@@ -42,43 +42,43 @@ class Hierarchical:
         check_fields(self, low_alpha=NOT_NEGATIVE, high_alpha=NOT_NEGATIVE, subgoal_steps=COUNT, widths=COUNT)
 
     @property
-    def wants(self) -> Wants:
-        return Wants(waypoint_steps=self.subgoal_steps)
+    def request(self) -> BatchRequest:
+        return BatchRequest(waypoint_steps=self.subgoal_steps)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         high, low = jax.random.split(key)
         return Networks(
-            init_mlp(high, shapes.observation + shapes.goal, self.widths, shapes.seen, norm=False, final=small),
-            init_mlp(low, shapes.observation + shapes.seen, self.widths, shapes.action, norm=False, final=small),
+            init_mlp(high, shapes.observation + shapes.goal, self.widths, shapes.represented, norm=False, final=small),
+            init_mlp(low, shapes.observation + shapes.represented, self.widths, shapes.action, norm=False, final=small),
         )
 
-    def loss(self, params: Params, judge: Judge, batch: Batch, view: View, key: Key) -> Loss:
-        low, low_weight = self.low_loss(params.low, judge, batch, view)
-        high, high_weight = self.high_loss(params.high, judge, batch, view)
+    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss:
+        low, low_weight = self.low_loss(params.low, value, batch, view)
+        high, high_weight = self.high_loss(params.high, value, batch, view)
         return low + high, {"low": low, "high": high, "low_weight": low_weight, "high_weight": high_weight}
 
-    def low_loss(self, params: MLP, judge: Judge, batch: Batch, view: View) -> tuple[Array, Array]:
-        assert judge.advantage is not None, "the recipe checks that the value offers an advantage"
-        assert batch.waypoints is not None, "asked for by `wants`"
+    def low_loss(self, params: MLP, value: ValueFunctions, batch: Batch, view: GoalView) -> tuple[Array, Array]:
+        assert value.advantage is not None, "the recipe checks that the value offers an advantage"
+        assert batch.waypoints is not None, "requested by the part"
         near = batch.waypoints.near
-        weight = exponential_weight(self.low_alpha * judge.advantage(batch, near, view.encode))
+        weight = exponential_weight(self.low_alpha * value.advantage(batch, near, view.encode))
         mean = apply_mlp(params, batch.observations, view.encode(batch.observations, near))
         return -(weight * unit_normal_log_prob(mean, batch.actions)).mean(), weight.mean()
 
-    def high_loss(self, params: MLP, judge: Judge, batch: Batch, view: View) -> tuple[Array, Array]:
-        assert judge.state_value is not None, "the recipe checks that the value offers a state value"
-        assert batch.waypoints is not None, "asked for by `wants`"
+    def high_loss(self, params: MLP, value: ValueFunctions, batch: Batch, view: GoalView) -> tuple[Array, Array]:
+        assert value.state_value is not None, "the recipe checks that the value offers a state value"
+        assert batch.waypoints is not None, "requested by the part"
         goals = batch.actor_goals.vectors
         _, onward, there = batch.waypoints
-        before = judge.state_value(batch.observations, view.encode(batch.observations, goals))
-        after = judge.state_value(there, view.encode(there, goals))
+        before = value.state_value(batch.observations, view.encode(batch.observations, goals))
+        after = value.state_value(there, view.encode(there, goals))
         weight = exponential_weight(self.high_alpha * (after - before).mean(axis=0))
         target = view.encode(batch.observations, onward)
         mean = apply_mlp(params, batch.observations, goals)
         return -(weight * unit_normal_log_prob(mean, target)).mean(), weight.mean()
 
-    def act(self, params: Params, states: Array, goals: Array, view: View, key: Key, temperature: Array) -> Array:
+    def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
         """The high policy is asked anew at every step."""
         high_key, low_key = jax.random.split(key)
-        subgoal = view.settle(sample_unit_normal(high_key, apply_mlp(params.high, states, goals), temperature))
+        subgoal = view.project(sample_unit_normal(high_key, apply_mlp(params.high, states, goals), temperature))
         return bounded_normal(low_key, apply_mlp(params.low, states, subgoal), temperature)

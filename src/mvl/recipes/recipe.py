@@ -7,7 +7,7 @@ from typing import Any
 from mvl import registry
 from mvl.checks import COUNT, INSIDE_UNIT, NOT_NEGATIVE, UNIT, check_fields
 from mvl.errors import UsageError, unknown
-from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Stream, Value, Wants
+from mvl.types import BatchRequest, FitsData, GoalMix, Policy, Regularizer, Representation, Statistics, Value, offered
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Learning:
     """Worth of a reward one step later; also sets how far ahead geometric goals lie."""
     target_rate: float = 0.005
     """How far the slowly moving copies go towards the parameters each step."""
-    value_goals: Stream | None = None
+    value_goals: GoalMix | None = None
     """Goals the value is trained on; by default the value's own choice."""
-    actor_goals: Stream = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=False)
+    actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
     """Goals the policy is trained on."""
 
     def __post_init__(self) -> None:
@@ -46,11 +46,11 @@ class Recipe:
     learning: Learning = field(default_factory=Learning)
 
     def __post_init__(self) -> None:
-        if missing := self.policy.needs - self.value.offers:
+        if missing := self.policy.needs - offered(self.value):
             raise UsageError(self._misfit("policy", self.policy, " and ".join(sorted(missing)), missing.__le__))
         if not self.has_surface and registry.name_of("regularizer", self.regularizer) != "none":
             raise UsageError(self._misfit("regularizer", self.regularizer, "a surface", SURFACES.intersection))
-        if not self.value.offers and self.representation.shaped_by_value:
+        if not offered(self.value) and self.representation.shaped_by_value:
             raise UsageError(self._misfit("representation", self.representation, "a loss to shape it", bool))
         if self.value.crosses_goals and self.representation.looks_at_state:
             named = registry.name_of("value", self.value), registry.name_of("representation", self.representation)
@@ -58,29 +58,29 @@ class Recipe:
                 f"value {named[0]} meets every state with every goal, and representation {named[1]} shows a goal "
                 f"differently from every state; representations that fit: {', '.join(_fixed_representations())}."
             )
-        if self.value.wants.midpoints and self.value_goals.trajectory < 1:
+        if self.value.request.midpoints and self.value_goals.trajectory < 1:
             name = registry.name_of("value", self.value)
             raise UsageError(f"value {name} needs goals ahead in the same episode: a trajectory share of 1.")
 
     @property
     def has_surface(self) -> bool:
         """Whether there is a value to regularize and to draw."""
-        return bool(self.value.offers & SURFACES)
+        return bool(offered(self.value) & SURFACES)
 
     @property
-    def value_goals(self) -> Stream:
-        return self.learning.value_goals or self.value.stream
+    def value_goals(self) -> GoalMix:
+        return self.learning.value_goals or self.value.goal_mix
 
     @property
-    def wants(self) -> Wants:
+    def request(self) -> BatchRequest:
         """What a batch must hold for these parts."""
-        rep = self.representation.wants
-        goals = None if rep.shares and self.value_goals.current > 0 else rep.goals
-        midpoints, steps = self.value.wants.midpoints, self.policy.wants.waypoint_steps
-        return Wants(goals=goals, windows=rep.windows, midpoints=midpoints, waypoint_steps=steps)
+        rep = self.representation.request
+        goals = None if rep.reuse_value_goals and self.value_goals.current > 0 else rep.goals
+        midpoints, steps = self.value.request.midpoints, self.policy.request.waypoint_steps
+        return BatchRequest(goals=goals, windows=rep.windows, midpoints=midpoints, waypoint_steps=steps)
 
     def _misfit(self, axis: str, part: object, need: str, met: Callable[[frozenset[str]], Any]) -> str:
-        able = [name for name in registry.names("value") if met(registry.part_class("value", name).offers)]
+        able = [name for name in registry.names("value") if met(offered(registry.part_class("value", name)))]
         return (
             f"{axis} {registry.name_of(axis, part)} needs a value with {need}, which "
             f"{registry.name_of('value', self.value)} has not; values that do: {', '.join(able) or 'none'}."
@@ -104,7 +104,7 @@ class Recipe:
     def from_json(cls, data: dict[str, Any]) -> "Recipe":
         parts = {axis: _part_from_json(axis, data[axis]) for axis in registry.AXES}
         learning = data["learning"]
-        streams = {name: learning[name] and Stream(**learning[name]) for name in ("value_goals", "actor_goals")}
+        streams = {name: learning[name] and GoalMix(**learning[name]) for name in ("value_goals", "actor_goals")}
         return cls(**parts, learning=Learning(**{**learning, **streams}))
 
 

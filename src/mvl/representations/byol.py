@@ -10,7 +10,7 @@ from jax.nn import log_softmax, softmax
 
 from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Batch, BatchRequest, GoalMix, Key, Loss, Params, Shapes
 
 
 class Networks(NamedTuple):
@@ -37,7 +37,7 @@ class BYOL:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of all three networks."""
 
-    wants: ClassVar[Wants] = Wants(goals=Stream(0.0, 1.0, 0.0, geometric=True))
+    request: ClassVar[BatchRequest] = BatchRequest(goals=GoalMix(0.0, 1.0, 0.0, geometric=True))
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
 
@@ -59,7 +59,7 @@ class BYOL:
         return mean_head(params.embed, goals)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        assert batch.representation_goals is not None, "asked for by `wants`"
+        assert batch.representation_goals is not None, "requested by the part"
         here = mean_head(params.embed, batch.positions)
         later = mean_head(params.embed, batch.representation_goals.vectors)
         ahead = mean_head(params.forward, here, batch.actions)

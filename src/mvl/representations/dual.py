@@ -10,7 +10,7 @@ from jax import Array
 from mvl.checks import COUNT, NATURAL, UNIT, check_fields
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, Field, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Batch, BatchRequest, Field, GoalMix, Key, Loss, Params, Shapes
 from mvl.values.implicit_q import implicit_q_loss
 
 
@@ -39,7 +39,7 @@ class Dual:
     anchors: int = 0
     """With the bilinear surface: score the neighbors of this many states against all goals of the batch; 0 pairs them."""
 
-    wants: ClassVar[Wants] = Wants(goals=Stream(), shares=True)
+    request: ClassVar[BatchRequest] = BatchRequest(goals=GoalMix(), reuse_value_goals=True)
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
 

@@ -6,14 +6,14 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
+from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
 class Identity:
     """z = g: values and policies are told the raw goal (the paper's ORIG)."""
 
-    wants: ClassVar[Wants] = Wants()
+    request: ClassVar[BatchRequest] = BatchRequest()
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
 

@@ -8,7 +8,7 @@ from jax import Array
 
 from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
+from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Subgoal:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi."""
 
-    wants: ClassVar[Wants] = Wants()
+    request: ClassVar[BatchRequest] = BatchRequest()
     shaped_by_value: ClassVar[bool] = True
     looks_at_state: ClassVar[bool] = True
 
@@ -40,9 +40,9 @@ class Subgoal:
         return ()
 
     def encode(self, params: Params, states: Array, goals: Array, key: Key) -> Array:
-        return self.settle(apply_mlp(params, states, goals))
+        return self.project(apply_mlp(params, states, goals))
 
-    def settle(self, guesses: Array) -> Array:
+    def project(self, guesses: Array) -> Array:
         """The closest point of the sphere."""
         length = jnp.linalg.norm(guesses, axis=-1, keepdims=True)
         return guesses / jnp.maximum(length, 1e-8) * jnp.sqrt(self.size)

@@ -9,7 +9,7 @@ from jax import Array
 
 from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Batch, BatchRequest, GoalMix, Key, Loss, Params, Shapes
 
 
 class Pair(NamedTuple):
@@ -29,7 +29,7 @@ class TRA:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi and psi."""
 
-    wants: ClassVar[Wants] = Wants(goals=Stream(0.0, 1.0, 0.0, geometric=True))
+    request: ClassVar[BatchRequest] = BatchRequest(goals=GoalMix(0.0, 1.0, 0.0, geometric=True))
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
 
@@ -51,7 +51,7 @@ class TRA:
         return apply_ensemble(params.goal, goals).mean(axis=0)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        assert batch.representation_goals is not None, "asked for by `wants`"
+        assert batch.representation_goals is not None, "requested by the part"
         states = apply_ensemble(params.state, batch.observations).mean(axis=0)
         goals = apply_ensemble(params.goal, batch.representation_goals.vectors).mean(axis=0)
         logits = states @ goals.T / jnp.sqrt(self.size)

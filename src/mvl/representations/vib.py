@@ -10,7 +10,7 @@ from jax import Array
 from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, Dense, apply_mlp, dense, init_dense, init_mlp, lecun
-from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
+from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
 
 
 class Encoder(NamedTuple):
@@ -34,7 +34,7 @@ class VIB:
     widths: tuple[int, ...] = (512, 512, 512)
     """Layers of the encoder; the last is linear and feeds the two heads."""
 
-    wants: ClassVar[Wants] = Wants()
+    request: ClassVar[BatchRequest] = BatchRequest()
     shaped_by_value: ClassVar[bool] = True
     looks_at_state: ClassVar[bool] = False
 

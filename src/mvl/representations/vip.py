@@ -9,7 +9,7 @@ from jax import Array
 
 from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import Batch, Key, Loss, Params, Shapes, Wants
+from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class VIP:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi."""
 
-    wants: ClassVar[Wants] = Wants(windows=True)
+    request: ClassVar[BatchRequest] = BatchRequest(windows=True)
     shaped_by_value: ClassVar[bool] = False
     looks_at_state: ClassVar[bool] = False
 
@@ -45,7 +45,7 @@ class VIP:
         return apply_mlp(params, goals)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        assert batch.windows is not None, "asked for by `wants`"
+        assert batch.windows is not None, "requested by the part"
         start, here, there, end = (apply_mlp(params, states) for states in batch.windows)
 
         def value(embedded: Array) -> Array:

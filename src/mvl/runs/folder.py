@@ -67,9 +67,14 @@ class Description:
         return cls(
             experiment=Experiment.from_json({**data, "data": options}),
             fitted=Recipe.from_json(data["fitted"]),
-            shapes=Shapes(**data["shapes"]),
+            shapes=_shapes(data["shapes"]),
             data=origin,
         )
+
+
+def _shapes(data: dict[str, Any]) -> Shapes:
+    """Sizes as run.json has them; version 0.1 wrote `seen` for `represented`."""
+    return Shapes(**{"represented" if name == "seen" else name: value for name, value in data.items()})
 
 
 class RunFolder:

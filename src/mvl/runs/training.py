@@ -191,7 +191,7 @@ def _load(task: Task, path: Path | None, options: DataOptions) -> tuple[Dataset,
 
 def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
     for dataset in datasets:
-        if recipe.wants.midpoints and dataset.lengths.max() < 3:
+        if recipe.request.midpoints and dataset.lengths.max() < 3:
             value = registry.name_of("value", recipe.value)
             raise DataError(f"{dataset.source}: no episode has more than one transition; value {value} needs a goal ahead.")
 

@@ -5,16 +5,15 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
 class Absent:
     """Nothing is learned about how far goals are."""
 
-    offers: ClassVar[frozenset[str]] = frozenset()
-    stream: ClassVar[Stream] = Stream()
-    wants: ClassVar[Wants] = Wants()
+    goal_mix: ClassVar[GoalMix] = GoalMix()
+    request: ClassVar[BatchRequest] = BatchRequest()
     crosses_goals: ClassVar[bool] = False
 
     def init(self, key: Key, shapes: Shapes) -> Params:

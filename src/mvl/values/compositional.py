@@ -9,7 +9,7 @@ from jax import Array
 
 from mvl.checks import COUNT, check_fields
 from mvl.nets import reach
-from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,8 @@ class Compositional:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of each head."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"critic"})
-    stream: ClassVar[Stream] = Stream()
-    wants: ClassVar[Wants] = Wants()
+    goal_mix: ClassVar[GoalMix] = GoalMix()
+    request: ClassVar[BatchRequest] = BatchRequest()
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from jax import Array
 
 from mvl.checks import COUNT, check_fields
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
 
 
 class Pair(NamedTuple):
@@ -30,9 +30,8 @@ class Contrastive:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi and psi."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"critic"})
-    stream: ClassVar[Stream] = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=True)
-    wants: ClassVar[Wants] = Wants()
+    goal_mix: ClassVar[GoalMix] = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=True)
+    request: ClassVar[BatchRequest] = BatchRequest()
     crosses_goals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -42,7 +41,7 @@ class Contrastive:
         action, goal = jax.random.split(key)
         return Pair(
             init_ensemble(action, 2, shapes.observation + shapes.action, self.widths, self.latent, norm=True),
-            init_ensemble(goal, 2, shapes.seen, self.widths, self.latent, norm=True),
+            init_ensemble(goal, 2, shapes.represented, self.widths, self.latent, norm=True),
         )
 
     def targets(self, params: Params) -> Params:

@@ -10,7 +10,7 @@ from jax.lax import stop_gradient
 
 from mvl.checks import COUNT, UNIT, check_fields
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Act, Batch, Encode, Goals, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Goals, Key, Loss, Params, Shapes
 
 
 def implicit_q_loss(
@@ -44,9 +44,8 @@ class ImplicitQ:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of the value and of both critics."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"advantage", "critic", "state_value"})
-    stream: ClassVar[Stream] = Stream()
-    wants: ClassVar[Wants] = Wants()
+    goal_mix: ClassVar[GoalMix] = GoalMix()
+    request: ClassVar[BatchRequest] = BatchRequest()
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -54,7 +53,7 @@ class ImplicitQ:
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         value, critic = jax.random.split(key)
-        inputs = shapes.observation + shapes.seen
+        inputs = shapes.observation + shapes.represented
         return Networks(
             init_ensemble(value, 1, inputs, self.widths, 1, norm=True),
             init_ensemble(critic, 2, inputs + shapes.action, self.widths, 1, norm=True),
@@ -70,16 +69,16 @@ class ImplicitQ:
         return apply_ensemble(params.critic, states, goals, actions)[..., 0]
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
-        seen = encode(batch.observations, batch.value_goals.vectors)
-        return self.regress(self.state_value(params, batch.observations, seen), params, targets, batch, encode)
+        represented = encode(batch.observations, batch.value_goals.vectors)
+        return self.regress(self.state_value(params, batch.observations, represented), params, targets, batch, encode)
 
     def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
-        told = batch.value_goals.vectors
-        goals = encode(batch.observations, told)
+        raw = batch.value_goals.vectors
+        goals = encode(batch.observations, raw)
         copies = params._replace(critic=targets)
         return implicit_q_loss(
             values,
-            self.state_value(params, batch.next_observations, encode(batch.next_observations, told)),
+            self.state_value(params, batch.next_observations, encode(batch.next_observations, raw)),
             self.critic(params, batch.observations, batch.actions, goals),
             self.critic(copies, batch.observations, batch.actions, goals),
             batch.value_goals,
@@ -89,6 +88,6 @@ class ImplicitQ:
 
     def advantage(self, params: Params, batch: Batch, goals: Array, encode: Encode) -> Array:
         """min Q(s, a, z) - V(s, z)."""
-        seen = encode(batch.observations, goals)
-        critics = self.critic(params, batch.observations, batch.actions, seen)
-        return critics.min(axis=0) - self.state_value(params, batch.observations, seen)[0]
+        represented = encode(batch.observations, goals)
+        critics = self.critic(params, batch.observations, batch.actions, represented)
+        return critics.min(axis=0) - self.state_value(params, batch.observations, represented)[0]

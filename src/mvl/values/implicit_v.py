@@ -9,7 +9,7 @@ from jax.lax import stop_gradient
 
 from mvl.checks import COUNT, UNIT, check_fields
 from mvl.nets.mlp import apply_ensemble, init_ensemble
-from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,15 @@ class ImplicitV:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of each head."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"advantage", "state_value"})
-    stream: ClassVar[Stream] = Stream()
-    wants: ClassVar[Wants] = Wants()
+    goal_mix: ClassVar[GoalMix] = GoalMix()
+    request: ClassVar[BatchRequest] = BatchRequest()
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_fields(self, expectile=UNIT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
-        return init_ensemble(key, 2, shapes.observation + shapes.seen, self.widths, 1, norm=True)
+        return init_ensemble(key, 2, shapes.observation + shapes.represented, self.widths, 1, norm=True)
 
     def targets(self, params: Params) -> Params:
         return params
@@ -44,12 +43,12 @@ class ImplicitV:
         return apply_ensemble(params, states, goals)[..., 0]
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
-        seen = encode(batch.observations, batch.value_goals.vectors)
-        return self.regress(self.state_value(params, batch.observations, seen), params, targets, batch, encode)
+        represented = encode(batch.observations, batch.value_goals.vectors)
+        return self.regress(self.state_value(params, batch.observations, represented), params, targets, batch, encode)
 
     def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
-        told, _, rewards, masks, _ = batch.value_goals
-        here, there = self._both(targets, batch, told, encode)
+        goals, _, rewards, masks, _ = batch.value_goals
+        here, there = self._both(targets, batch, goals, encode)
         backup = rewards + batch.discount * masks * there  # (heads, batch)
         advantage = backup.min(axis=0) - here.mean(axis=0)
         weight = jnp.where(advantage >= 0, self.expectile, 1 - self.expectile)

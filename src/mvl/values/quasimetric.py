@@ -12,7 +12,7 @@ from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, apply_ensemble, apply_mlp, init_ensemble, init_mlp
 from mvl.nets.quasimetric import GROUP, interval_distance
-from mvl.types import Act, Batch, Encode, Key, Loss, Params, Shapes, Stream, Wants
+from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
 
 
 class Networks(NamedTuple):
@@ -42,9 +42,8 @@ class Quasimetric:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi, of the dynamics and of what is distilled."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"advantage", "critic", "state_value"})
-    stream: ClassVar[Stream] = Stream(current=0.0, trajectory=0.0, random=1.0, geometric=False)
-    wants: ClassVar[Wants] = Wants()
+    goal_mix: ClassVar[GoalMix] = GoalMix(current=0.0, trajectory=0.0, random=1.0, geometric=False)
+    request: ClassVar[BatchRequest] = BatchRequest()
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -54,7 +53,7 @@ class Quasimetric:
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         embed, dynamics, distilled = jax.random.split(key, 3)
-        told = None if shapes.plain else init_ensemble(distilled, 2, self.latent + shapes.seen, self.widths, 1, norm=True)
+        told = None if shapes.plain else init_ensemble(distilled, 2, self.latent + shapes.represented, self.widths, 1, norm=True)
         return Networks(
             init_mlp(embed, shapes.observation, self.widths, self.latent, norm=True),
             jnp.zeros(()),

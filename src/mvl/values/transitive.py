@@ -10,7 +10,7 @@ from jax.lax import stop_gradient
 
 from mvl.checks import COUNT, NOT_NEGATIVE, UNIT, check_fields
 from mvl.nets import reach
-from mvl.types import Act, Batch, Encode, Key, Loss, Midpoints, Params, Shapes, Stream, Wants
+from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Midpoints, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,8 @@ class Transitive:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of each head."""
 
-    offers: ClassVar[frozenset[str]] = frozenset({"critic"})
-    stream: ClassVar[Stream] = Stream(current=0.0, trajectory=1.0, random=0.0, geometric=True)
-    wants: ClassVar[Wants] = Wants(midpoints=True)
+    goal_mix: ClassVar[GoalMix] = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=True)
+    request: ClassVar[BatchRequest] = BatchRequest(midpoints=True)
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -61,7 +60,7 @@ class Transitive:
         return first + leg(middle.states, middle.actions, goals.states, goals.offsets - middle.offsets)
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
-        assert batch.midpoints is not None, "asked for by `wants`"
+        assert batch.midpoints is not None, "requested by the part"
         inputs, goals = (batch.observations, batch.actions), batch.value_goals
         log_target = self.log_target(targets, batch, batch.midpoints)
         target, steps = jnp.exp(log_target), log_target / jnp.log(batch.discount)
