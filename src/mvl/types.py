@@ -27,7 +27,7 @@ Encode: TypeAlias = Callable[["Array", "Array"], "Array"]
 
 @dataclass(frozen=True)
 class GoalMix:
-    """Where the goals of one loss come from; the three shares sum to one."""
+    """Distribution of the goals of one loss; the three shares sum to 1."""
 
     current: float = 0.2
     """Share of goals that are the current state."""
@@ -36,7 +36,7 @@ class GoalMix:
     random: float = 0.3
     """Share of goals from anywhere in the data."""
     geometric: bool = True
-    """Episode goals lie a geometric number of steps ahead (mean 1 / (1 - discount)), otherwise uniformly."""
+    """Draw goals of the same episode geometrically (on average 1 / (1 - discount) steps ahead) instead of uniformly."""
 
     def __post_init__(self) -> None:
         check_fields(self, current=UNIT, trajectory=UNIT, random=UNIT)

@@ -248,6 +248,15 @@ def test_train_help_explains_every_setting(capsys):
     assert "Neighbors per state" in out
 
 
+def test_help_shows_defaults_that_are_numbers_and_not_those_that_are_empty(capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "--gpus-per-run GPUS_PER_RUN GPUs per run (Ray, SLURM); such a run trains all seeds (default: 0)" in out
+    assert "default: []" not in out
+    assert "default: False" not in out
+
+
 def test_recipes_lists_parts_and_presets(capsys):
     code, out, _ = answer(capsys, "recipes")
     assert code == 0

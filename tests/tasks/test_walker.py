@@ -125,7 +125,7 @@ def test_training_is_repeatable_and_written_with_its_command(tmp_path, monkeypat
     assert all((a == b).all() for x, y in zip(one, two, strict=True) for a, b in zip(x, y, strict=True))
     path = tmp_path / "w.safetensors"
     assert main(["data", "expert", "ant", "--to", str(path), "--steps", "60"]) == 0
-    assert "m a step where it is told" in capsys.readouterr().out
+    assert "m per step in the commanded direction" in capsys.readouterr().out
     assert load(path)[0].kernel.shape == (BODY + 2, 256)
     assert main(["data", "expert", "ant", "--to", str(path), "--steps", "60"]) == 1
     assert "exists already; choose another name, or replace it with --overwrite" in capsys.readouterr().err

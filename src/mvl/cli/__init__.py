@@ -11,19 +11,19 @@ from mvl.errors import MvlError, about_file, unknown
 
 COMMANDS = {
     "train": "Train a recipe on a task or a data file; --resume continues a run.",
-    "eval": "Play a trained run's policy in its environment.",
+    "eval": "Evaluate a trained policy in its environment.",
     "report": "Runs as one HTML page: success, curves, values, videos, settings.",
     "view": "Watch a policy in 3-D, in a browser; two runs side by side.",
     "video": "Film a run's policy: an mp4 per task.",
-    "data": "Generate datasets, and check what is in a file.",
+    "data": "Generate, fetch, import and check datasets.",
     "plot": "Draw runs: value fields, action fans, learning curves, grids.",
-    "toy": "One obstacle, one goal: distances, exact and learned.",
+    "toy": "Exact and learned distances to a goal behind one obstacle.",
     "recipes": "List the recipes and the parts they are made of.",
-    "reproduce": "Train a table of the paper, and print it beside the paper's.",
-    "sweep": "Train tasks by recipes by seeds by settings, as one table.",
+    "reproduce": "Train the runs of a table of the paper; print ours beside the paper's.",
+    "sweep": "Train every combination of tasks, recipes and settings; print one table.",
     "tune": "Choose a few settings of a recipe on one task.",
-    "bench": "Time it here: steps, evaluation, start-up, in ratios.",
-    "doctor": "Show devices, versions and what rendering would use.",
+    "bench": "Measure training steps, evaluation and start-up on this machine.",
+    "doctor": "Show devices, versions and the rendering back end.",
     "demo": "From nothing to an evaluated policy and a picture, in minutes.",
 }
 

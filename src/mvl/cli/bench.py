@@ -9,11 +9,18 @@ from mvl.cli.parser import Parser
 
 
 def run(argv: list[str]) -> None:
-    parser = Parser(prog="mvl bench", description="Time steps, evaluation and start-up in ratios; best on a quiet machine.")
-    parser.add_argument("--to", type=Path, metavar="FILE.json", help="write every figure here")
-    parser.add_argument("--picture", type=Path, metavar="FILE.png", help="draw the figures here (.png or .svg)")
+    parser = Parser(
+        prog="mvl bench",
+        description="Measure steps, evaluation and start-up relative to the speed of this machine, which should be idle.",
+    )
+    parser.add_argument("--to", type=Path, metavar="FILE.json", help="write all measurements here")
+    parser.add_argument("--picture", type=Path, metavar="FILE.png", help="draw the measurements here (.png or .svg)")
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
-    parser.add_argument("--only", choices=("bars", "growth", "recipes"), help="one part instead of all three")
+    parser.add_argument(
+        "--only",
+        choices=("bars", "growth", "recipes"),
+        help="measure only this: limits that must hold (bars), time by size (growth), or time by recipe",
+    )
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument(
         "--compare", nargs=2, type=Path, metavar="FILE.json", help="print two results side by side; measure nothing"

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from mvl.data.sources.episodes import Fields
 
 ACTIONS = {
-    "list": "every task: what is at hand, what can be made or fetched",
+    "list": "list all tasks, and where their datasets come from",
     "pull": "fetch a task's published dataset",
     "generate": "make a task's dataset with its simulator",
-    "expert": "train the walker that makes ant data",
+    "expert": "train the walking policy that antmaze data is generated with",
     "import": "turn your own episodes into a dataset file",
     "check": "report what is in a dataset file",
 }
@@ -31,7 +31,9 @@ def run(argv: list[str]) -> None:
 
 
 def list_(argv: list[str]) -> None:
-    parser = Parser(prog="mvl data list", description="Every task, where its dataset comes from, and how much of it is at hand.")
+    parser = Parser(
+        prog="mvl data list", description="List all tasks, where their datasets come from, and which are on this machine."
+    )
     parser.add_argument("--data", type=Path, help="folder of the datasets")
     options = parser.parse_all(argv)
 
@@ -50,12 +52,12 @@ def list_(argv: list[str]) -> None:
 
 
 def pull(argv: list[str]) -> None:
-    parser = Parser(prog="mvl data pull", description="Fetch a task's published files; goes on where an earlier try stopped.")
+    parser = Parser(prog="mvl data pull", description="Download a task's published files; an interrupted download is continued.")
     parser.add_argument("task", metavar="TASK", help="for example antmaze-medium-navigate-v0")
     parser.add_argument(
         "--data", type=Path, help="folder to write to (default: the family's own, for OGBench that of its package)"
     )
-    parser.add_argument("--source", action="append", metavar="URL", help="look here first; may be given several times")
+    parser.add_argument("--source", action="append", metavar="URL", help="try this address first; may be given several times")
     options = parser.parse_all(argv)
 
     from mvl.runs.display import counting
@@ -69,12 +71,14 @@ def pull(argv: list[str]) -> None:
 
 
 def generate(argv: list[str]) -> None:
-    parser = Parser(prog="mvl data generate", description="Make the training and validation files of a task.")
+    parser = Parser(
+        prog="mvl data generate", description="Generate the training and validation files of a task with its simulator."
+    )
     parser.add_argument("task", metavar="TASK", help="for example pointmaze-medium-navigate-v0")
     parser.add_argument("--data", type=Path, help="folder to write to (default: $MVL_DATA, or ~/.mvl/data)")
     parser.add_argument("--seed", type=seed, default=0, help="the same seed gives the same files")
-    parser.add_argument("--episodes", type=count, help="fewer training episodes than the published set has")
-    parser.add_argument("--workers", type=count, help="processes (default: one per core)")
+    parser.add_argument("--episodes", type=count, help="training episodes (default: as many as the published dataset has)")
+    parser.add_argument("--workers", type=count, help="simulation processes (default: one per core)")
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)
 
@@ -94,10 +98,12 @@ def generate(argv: list[str]) -> None:
 
 
 def expert(argv: list[str]) -> None:
-    parser = Parser(prog="mvl data expert", description="Train a policy online that generates data, as the shipped one was.")
-    parser.add_argument("body", metavar="BODY", help="ant")
+    parser = Parser(
+        prog="mvl data expert", description="Train a walking policy online with SAC, as the one that ships with mvl was trained."
+    )
+    parser.add_argument("body", metavar="BODY", help="the robot: ant")
     parser.add_argument("--to", type=Path, required=True, metavar="FILE.safetensors", help="file to write")
-    parser.add_argument("--steps", type=count, default=200_000, help="steps to train, each with one update")
+    parser.add_argument("--steps", type=count, default=200_000, help="environment steps, each with one gradient step")
     parser.add_argument("--seed", type=seed, default=0, help="the same seed gives the same policy")
     parser.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
     options = parser.parse_all(argv)
@@ -115,21 +121,25 @@ def expert(argv: list[str]) -> None:
 
 
 def import_(argv: list[str]) -> None:
-    parser = Parser(prog="mvl data import", description="Turn episodes of other formats into a dataset file and a -val file.")
+    parser = Parser(prog="mvl data import", description="Convert episodes of other formats to a dataset file and its -val file.")
     parser.add_argument(
         "source", metavar="SOURCE", type=Path, help="a file, a folder with one file per episode, or a Minari id (--kind minari)"
     )
     parser.add_argument("--to", type=Path, required=True, metavar="FILE.npz", help="file to write")
-    parser.add_argument("--kind", help="npz, csv, hdf5, lerobot or minari (default: told from the names)")
+    parser.add_argument("--kind", help="npz, csv, hdf5, lerobot or minari (default: by the file names)")
     names: dict[str, Any] = {"nargs": "+", "metavar": "FIELD", "action": "extend"}
-    parser.add_argument("--observations", **names, help="fields that are observed, side by side; joint_* takes all that fit")
-    parser.add_argument("--actions", **names, help="fields that are done")
-    parser.add_argument("--goals", **names, help="fields a goal is told by (default: the observations)")
-    parser.add_argument("--time", metavar="FIELD", help="a clock that must run forward")
-    parser.add_argument("--ends", metavar="FIELD", help="true at the last row of every episode, in files that hold several")
-    parser.add_argument("--episode", metavar="FIELD", help="or a number that changes from one episode to the next")
-    parser.add_argument("--held-out", type=share, default=0.1, help="share of the episodes, the last ones, for validation")
-    parser.add_argument("--rescale", action="store_true", help="bring actions to [-1, 1]; policies answer in your units")
+    parser.add_argument(
+        "--observations", **names, help="fields to concatenate to observations; patterns such as joint_* are allowed"
+    )
+    parser.add_argument("--actions", **names, help="fields to concatenate to actions")
+    parser.add_argument("--goals", **names, help="fields that describe a goal (default: the observations)")
+    parser.add_argument("--time", metavar="FIELD", help="time stamps; an episode in which they do not increase is refused")
+    parser.add_argument("--ends", metavar="FIELD", help="for files with several episodes: true at the last row of each")
+    parser.add_argument("--episode", metavar="FIELD", help="for files with several episodes: a number that is different in each")
+    parser.add_argument("--held-out", type=share, default=0.1, help="fraction of the episodes for validation, taken from the end")
+    parser.add_argument(
+        "--rescale", action="store_true", help="scale actions to [-1, 1]; policies still return them in your units"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)
     if options.to.suffix != ".npz":
@@ -163,7 +173,7 @@ def _fields(options: Namespace) -> "Fields":
 
 def check(argv: list[str]) -> None:
     parser = Parser(prog="mvl data check", description="Report what is in a dataset file, and what looks wrong.")
-    parser.add_argument("path", metavar="PATH", help="an .npz file, or a task whose file is looked up")
+    parser.add_argument("path", metavar="PATH", help="an .npz file, or a task name to look up in the folder of the datasets")
     parser.add_argument("--data", type=Path, help="folder of the datasets")
     options = parser.parse_all(argv)
 

@@ -7,7 +7,7 @@ from mvl.cli.parser import Parser
 
 
 def run(argv: list[str]) -> None:
-    Parser(prog="mvl doctor", description="Show devices, versions and what rendering would use.").parse_all(argv)
+    Parser(prog="mvl doctor", description="Show devices, versions and the rendering back end.").parse_all(argv)
     print(report())
 
 

@@ -6,12 +6,16 @@ from mvl.cli.parser import Parser, add_own_code, count, import_own_code, not_neg
 
 
 def run(argv: list[str]) -> None:
-    parser = Parser(prog="mvl eval", description="Play a run's last checkpoint in its environment.")
+    parser = Parser(prog="mvl eval", description="Evaluate a run's last checkpoint in its environment: success by task and seed.")
     parser.add_argument("run", type=Path, metavar="RUN", help="run folder")
-    parser.add_argument("--episodes", type=count, default=50, help="episodes per task (in a kitchen: in all)")
-    parser.add_argument("--temperature", type=not_negative, help="randomness of the policy (default: as in training)")
+    parser.add_argument("--episodes", type=count, default=50, help="episodes per task (kitchens: in total)")
+    parser.add_argument(
+        "--temperature",
+        type=not_negative,
+        help="randomness of the policy; 0 takes the mean action (default: as in the evaluations of training)",
+    )
     parser.add_argument("--seed", type=seed, default=0, help="seed of the episodes")
-    parser.add_argument("--workers", type=count, help="processes (default: one per core)")
+    parser.add_argument("--workers", type=count, help="simulation processes (default: one per core)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to play in (default: the run's own)")
     add_own_code(parser)

@@ -43,10 +43,10 @@ def file_name(text: str) -> str:
 
 
 class _Help(argparse.HelpFormatter):
-    """Shows a default where there is one."""
+    """Shows the default of every option that has one."""
 
     def _get_help_string(self, action: argparse.Action) -> str:
-        shown = action.default not in (None, argparse.SUPPRESS, False)
+        shown = not any(action.default is absent for absent in (None, argparse.SUPPRESS, False)) and action.default != []
         return f"{action.help or ''} (default: %(default)s)" if shown else action.help or ""
 
 

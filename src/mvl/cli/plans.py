@@ -23,39 +23,52 @@ STORE = Path("runs/store")
 def add_options(parser: Parser, seeds: int) -> None:
     what = parser.add_argument_group("size")
     what.add_argument("--preset", default="cpu", help="cpu (minutes a run on a laptop) or paper (the paper's sizes)")
-    what.add_argument("--seeds", type=count, default=seeds, help="seeds of every cell")
+    what.add_argument("--seeds", type=count, default=seeds, help="seeds per cell of the table")
     own = parser.add_argument_group("your own")
     own.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate policies of data files in")
     own.add_argument("--held-out", type=share, help="hold out this share of the episodes instead of a -val file")
     add_own_code(own)
     where = parser.add_argument_group("where")
-    where.add_argument("--store", type=Path, default=STORE, help="folder of the runs; what is finished there is not done again")
+    where.add_argument("--store", type=Path, default=STORE, help="folder of the runs; finished ones are not trained again")
     where.add_argument(
         "--records",
         type=Path,
         metavar="FOLDER",
-        help="keep finished runs here too, without weights; they are not done again",
+        help="also keep finished runs here, without weights; those found here are not trained again",
     )
-    where.add_argument("--data", type=Path, help="folder of the datasets; what is missing is made or fetched")
-    where.add_argument("--episodes", type=count, help="make datasets with fewer training episodes than the published ones")
+    where.add_argument("--data", type=Path, help="folder of the datasets; missing ones are generated or downloaded")
+    where.add_argument(
+        "--episodes", type=count, help="training episodes of generated datasets (default: as many as the published ones have)"
+    )
     where.add_argument(
         "--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV, LaTeX and a picture"
     )
-    where.add_argument("--overwrite", action="store_true", help="replace files of --to, --records and --report that exist")
-    where.add_argument("--surfaces", action="store_true", help="also measure the value surfaces over mazes")
     where.add_argument(
-        "--equal-time", action="store_true", help="also compare after equal training time; times what a step takes"
+        "--overwrite", action="store_true", help="replace existing files in --to and --records, and that of --report"
     )
-    where.add_argument("--report", type=Path, metavar="FILE.html", help="also write a page about every run behind the table")
+    where.add_argument(
+        "--surfaces", action="store_true", help="also measure how well value functions over mazes follow the true distance"
+    )
+    where.add_argument(
+        "--equal-time", action="store_true", help="also compare success after equal training time, by the measured time per step"
+    )
+    where.add_argument("--report", type=Path, metavar="FILE.html", help="also write an HTML report on all runs of the table")
     how = parser.add_argument_group("how")
     how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands; run and write nothing")
-    how.add_argument("--engine", choices=("local", "ray", "slurm"), default="local", help="what does the runs")
-    how.add_argument("--address", help="of a Ray cluster; auto is the one this machine belongs to (default: a new one here)")
+    how.add_argument(
+        "--engine",
+        choices=("local", "ray", "slurm"),
+        default="local",
+        help="run as processes of this machine, on Ray, or on SLURM",
+    )
+    how.add_argument("--address", help="address of a Ray cluster; auto: the one of this machine (default: start a new one)")
     how.add_argument(
         "--gpus-per-run", type=not_negative, default=0, help="GPUs per run (Ray, SLURM); such a run trains all seeds"
     )
-    how.add_argument("--slurm", nargs="+", default=[], metavar="NAME=VALUE", help="for submitit, such as slurm_partition=gpu")
-    how.add_argument("--at-once", type=count, help="runs at a time (default: one per core or device)")
+    how.add_argument(
+        "--slurm", nargs="+", default=[], metavar="NAME=VALUE", help="parameters for submitit, such as slurm_partition=gpu"
+    )
+    how.add_argument("--at-once", type=count, help="runs at the same time on this machine (default: one per core or device)")
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
@@ -206,10 +219,14 @@ def _engine(options: Namespace) -> "Engine | None":
             raise UsageError(f"--{name} is for --engine {engine}.")
     if options.engine == "local":
         if options.gpus_per_run:
-            raise UsageError("--gpus-per-run is for --engine ray or slurm; here every run has a device to itself.")
+            raise UsageError(
+                "--gpus-per-run is for --engine ray or slurm; on this machine every run has a core or device of its own."
+            )
         return None
     if options.at_once:
-        raise UsageError(f"--at-once is for this machine; {options.engine} decides itself.")
+        raise UsageError(
+            f"--at-once is for --engine local; leave it out with --engine {options.engine}, which schedules the runs itself."
+        )
     if options.engine == "ray":
         from mvl.studies.engines import ray
 

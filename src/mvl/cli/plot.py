@@ -9,9 +9,9 @@ from mvl.errors import UsageError, unknown
 KINDS = {
     "field": "Value contours over the maze with gradient arrows, walls, goals and played episodes; without a maze, the value "
     "along held-out episodes and over a projection of the data.",
-    "fan": "The directions a policy would go in, as fans along an episode it played (pointmaze); several runs side by side.",
+    "fan": "Distribution of the policy's directions, as fans along an episode it played (pointmaze); several runs side by side.",
     "curve": "Success over training, with 95 % intervals over seeds; several runs in one picture.",
-    "compare": "Value contours of several runs of one task for one goal, in two rows: first those of the upper row.",
+    "compare": "Value contours of several runs of one task for one goal, in a grid that is filled row by row.",
 }
 USAGE = "usage: mvl plot KIND RUN ...\n\n" + "\n".join(f"  {name:<10}{text}" for name, text in KINDS.items())
 
@@ -47,12 +47,17 @@ def _parser(kind: str) -> Parser:
     add_own_code(parser)
     if kind == "field":
         parser.add_argument("--task", type=count, help="one of the maze's five tasks (default: all)")
-        parser.add_argument("--episodes", type=count, default=4, help="played episodes per task")
+        parser.add_argument("--episodes", type=count, default=4, help="episodes to play and draw per task")
     if kind in ("fan", "compare"):
         parser.add_argument("--task", type=count, default=1, help="which of the maze's five tasks")
     if kind == "fan":
-        parser.add_argument("--waypoints", type=count, default=16, help="fans along the episode")
-        parser.add_argument("--temperature", type=positive, default=0.4, help="spread of a normal policy; it is trained with 1")
+        parser.add_argument("--waypoints", type=count, default=16, help="number of fans along the episode")
+        parser.add_argument(
+            "--temperature",
+            type=positive,
+            default=0.4,
+            help="standard deviation of the actions of a normal policy, which is trained with 1",
+        )
     if kind == "compare":
         parser.add_argument("--rows", type=count, default=2, help="rows of the grid")
     return parser

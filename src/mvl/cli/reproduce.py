@@ -9,14 +9,20 @@ def run(argv: list[str]) -> None:
     parser = Parser(
         prog="mvl reproduce",
         usage="mvl reproduce TABLE [options] [-- SETTINGS OF MVL TRAIN]",
-        description="Train what a table of the paper needs, and print it beside the paper's. Stopped or killed, it goes on from "
-        "where it was. For example: mvl reproduce table3b --seeds 2 -- --steps 10000",
+        description="Train the runs of a table of the paper, and print ours beside the paper's. The same command continues "
+        "what was stopped or killed. For example: mvl reproduce table3b --seeds 2 -- --steps 10000",
     )
     parser.add_argument("table", metavar="TABLE", help="table1, table2, table3a, table3b, table7, table8, table9 or table10")
-    parser.add_argument("--rows", nargs="+", default=[], help="only these; a task that the table has not may be named too")
-    parser.add_argument("--columns", nargs="+", default=[], help="only these; a recipe that the table has not may be named too")
+    parser.add_argument("--rows", nargs="+", default=[], help="only these rows; tasks that are not in the table may be added")
     parser.add_argument(
-        "--set", nargs="+", default=[], metavar="FIELD=VALUE", help="for every recipe that has it: mollified.weight=3"
+        "--columns", nargs="+", default=[], help="only these columns; recipes that are not in the table may be added"
+    )
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="change a setting in every recipe that has it: mollified.weight=3",
     )
     add_options(parser, seeds=4)
     options = parser.parse_all(argv)

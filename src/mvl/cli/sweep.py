@@ -9,7 +9,7 @@ def run(argv: list[str]) -> None:
     parser = Parser(
         prog="mvl sweep",
         usage="mvl sweep --tasks TASK ... --recipes RECIPE ... [options] [-- SETTINGS OF MVL TRAIN]",
-        description="Train every combination, and print one table. Stopped or killed, it goes on from where it was.",
+        description="Train every combination, and print one table. The same command continues what was stopped or killed.",
     )
     parser.add_argument("--tasks", nargs="+", required=True, help="for example pointmaze-medium-navigate")
     parser.add_argument(

@@ -4,16 +4,17 @@ from pathlib import Path
 
 from mvl.cli.parser import Parser, count, seed
 
-ABOUT = """Find the distance to a goal behind one obstacle: by fast marching, with a network that keeps the mollified bound,
-with one that is held to the pointwise Eikonal equation, and from transitions (TD).
-Prints how far each is from the true distance: error is rms(D - d) / rms(d), shape error the same after the best common factor."""
+ABOUT = """Compute the distance to a goal behind one obstacle: by fast marching, by a network trained with the mollified penalty,
+by one trained with the pointwise Eikonal penalty, and by temporal differences on transitions (TD).
+Prints the error of each distance D against the true d: error is rms(D - d) / rms(d), and shape error is the same after D was
+multiplied by the constant that fits best."""
 
 
 def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl toy", description=ABOUT)
     parser.add_argument("--to", type=Path, metavar="FILE", help="draw the fields here (.png or .svg)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
-    parser.add_argument("--seed", type=seed, default=0, help="of the networks and what they see")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the networks and of their training points")
     parser.add_argument("--steps", type=count, default=1500, help="training steps of each network")
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)

@@ -21,29 +21,33 @@ def parser() -> Parser:
     choice.add_argument("--recipe", default="gcivl-mvl", help="see `mvl recipes`")
     choice.add_argument("--preset", default="cpu", help="cpu (minutes on a laptop) or paper (the paper's sizes)")
     for axis in AXES:
-        choice.add_argument(f"--{axis}", metavar="NAME", help=f"another {axis} than the recipe's; your own as module:Class")
+        choice.add_argument(
+            f"--{axis}", metavar="NAME", help=f"use this {axis} instead of the recipe's; your own as module:Class"
+        )
     choice.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate a data file's policy in")
     add_own_code(choice)
     run = made.add_argument_group("the run")
-    run.add_argument("--run", type=Path, help="folder to make (default: runs/TASK-RECIPE)")
-    run.add_argument("--seeds", type=count, default=1, help="how many seeds to train together")
-    run.add_argument("--first-seed", type=seed, default=0, help="the first of them")
+    run.add_argument("--run", type=Path, help="new folder for the run (default: runs/TASK-RECIPE)")
+    run.add_argument("--seeds", type=count, default=1, help="number of seeds to train in this run")
+    run.add_argument("--first-seed", type=seed, default=0, help="number of the first seed")
     run.add_argument("--data", type=Path, help="folder of the datasets")
-    run.add_argument("--held-out", type=share, help="hold out this share of the episodes instead of a -val file")
+    run.add_argument("--held-out", type=share, help="fraction of the episodes to hold out for validation, instead of a -val file")
     run.add_argument(
         "--out-of-core",
         "--mapped",
         dest="out_of_core",
         action=BooleanOptionalAction,
-        help="read data from disk while training (default: if it does not fit in memory)",
+        help="keep the data on disk while training (default: if it does not fit in memory)",
     )
     run.add_argument("--workers", type=count, help="evaluation processes (default: one per core)")
-    run.add_argument("--resume", type=Path, metavar="RUN", help="continue this run exactly; --steps may lengthen it")
+    run.add_argument(
+        "--resume", type=Path, metavar="RUN", help="continue this run from its last checkpoint; --steps may lengthen it"
+    )
     many = made.add_argument_group("several devices")
-    many.add_argument("--devices", type=count, metavar="N", help="split every batch over N devices (of all processes together)")
-    many.add_argument("--coordinator", metavar="HOST:PORT", help="train with processes on other hosts; the first one's address")
-    many.add_argument("--processes", type=count, metavar="P", help="how many there are")
-    many.add_argument("--process-id", type=natural, metavar="I", help="which of them this is; 0, the first, evaluates and writes")
+    many.add_argument("--devices", type=count, metavar="N", help="split every batch over N devices, counted over all processes")
+    many.add_argument("--coordinator", metavar="HOST:PORT", help="address of process 0, to train one run with several processes")
+    many.add_argument("--processes", type=count, metavar="P", help="number of processes")
+    many.add_argument("--process-id", type=natural, metavar="I", help="index of this process; process 0 evaluates and writes")
     return made
 
 

@@ -9,15 +9,17 @@ def run(argv: list[str]) -> None:
     parser = Parser(
         prog="mvl tune",
         usage="mvl tune TASK --recipe RECIPE --knob FIELD=V1,V2 ... [options] [-- SETTINGS OF MVL TRAIN]",
-        description="Train a recipe with every combination of some settings, rank them, and write the best down. "
-        "It is a choice on this task: use it on others without choosing again.",
+        description="Train a recipe with every combination of some settings, rank them, and write the best one to a JSON file. "
+        "For a fair comparison use it on other tasks without tuning there.",
     )
     parser.add_argument("task", metavar="TASK", help="for example pointmaze-medium-navigate")
     parser.add_argument("--recipe", default="gcivl-mvl", help="see `mvl recipes`")
     parser.add_argument(
         "--knob", nargs="+", required=True, metavar="FIELD=V1,V2", help="settings to try: regularizer.weight=1,10"
     )
-    parser.add_argument("--by", choices=("success", "validation"), default="success", help="what is best")
+    parser.add_argument(
+        "--by", choices=("success", "validation"), default="success", help="rank by success, or by the loss on validation data"
+    )
     add_options(parser, seeds=2)
     options = parser.parse_all(argv)
 

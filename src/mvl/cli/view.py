@@ -7,9 +7,9 @@ from mvl.cli.parser import Parser, add_own_code, count, import_own_code, port, s
 
 def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl view", description="Watch a run's policy in 3-D: a page for the browser, served from here.")
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folder; a second one is set beside the first")
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folder; a second run is shown beside the first")
     parser.add_argument("--episodes", type=count, default=1, help="episodes of each task")
-    parser.add_argument("--seed", type=seed, default=0, help="seed of the episodes, as of `mvl eval`")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the episodes; `mvl eval` plays the same ones")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at; this machine alone can reach the default")
     parser.add_argument("--port", type=port, help="port to listen at (default: 8080, or the next free one)")
     add_own_code(parser)

@@ -17,7 +17,7 @@ class AdvantageWeighted:
     """-mean min(exp(alpha A), 100) log pi(a | s, z), pi a normal with unit variance."""
 
     alpha: float = 10.0
-    """Inverse temperature: how sharply good actions are preferred."""
+    """Inverse temperature: the larger, the more actions with a high advantage are preferred."""
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of the policy."""
 

@@ -18,7 +18,7 @@ class Gradient:
     """-mean q / sg(mean |q| + 1e-6) - alpha mean log pi(a | s, z), with q = min_e Q_e(s, mode of pi kept in range, z)."""
 
     alpha: float = 0.1
-    """How much the logged action counts; published per task and value."""
+    """Weight of the behavior-cloning term; published per task and value."""
     norm: bool = False
     """Layer normalization in the policy (TRL has it)."""
     widths: tuple[int, ...] = (512, 512, 512)

@@ -32,7 +32,7 @@ class Hierarchical:
     high_alpha: float = 3.0
     """Inverse temperature of the high policy."""
     subgoal_steps: int = 25
-    """k: how far ahead a sub-goal lies in the data."""
+    """k: steps from a state to its sub-goal in the data."""
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of each policy."""
 

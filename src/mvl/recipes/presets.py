@@ -20,15 +20,15 @@ class Schedule:
     eval_every: int = 100_000
     """Steps between evaluations."""
     eval_episodes: int = 50
-    """Episodes for each of the five tasks; in a kitchen, where each is scored by every subtask, in all."""
+    """Episodes per task in an evaluation; in a kitchen, where every episode is scored on all subtasks, in total."""
     eval_temperature: float = 0.0
-    """Randomness of the policy when evaluated; 0 takes the mean action."""
+    """Randomness of the policy in evaluations; 0 takes the mean action."""
     log_every: int = 5_000
-    """Steps between rows of metrics."""
+    """Steps between rows of metrics.jsonl."""
     save_every: int = 20_000
     """Steps between checkpoints."""
     steps_per_dispatch: int = 100
-    """Steps compiled into one call; every other interval is a multiple of it."""
+    """Steps per compiled call; steps and all intervals must be multiples of it."""
 
     def __post_init__(self) -> None:
         check_fields(self, steps_per_dispatch=COUNT, eval_episodes=COUNT, eval_temperature=NOT_NEGATIVE)

@@ -19,13 +19,13 @@ class Learning:
     learning_rate: float = 3e-4
     """Adam's step size."""
     discount: float = 0.99
-    """Worth of a reward one step later; also sets how far ahead geometric goals lie."""
+    """Discount factor; goals drawn geometrically lie 1 / (1 - discount) steps ahead on average."""
     target_rate: float = 0.005
-    """How far the slowly moving copies go towards the parameters each step."""
+    """Rate of the target networks: the share of the parameters that enters their moving average each step."""
     value_goals: GoalMix | None = None
-    """Goals the value is trained on; by default the value's own choice."""
+    """Distribution of the goals that the value is trained on (default: that of the value's method)."""
     actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
-    """Goals the policy is trained on."""
+    """Distribution of the goals that the policy is trained on."""
 
     def __post_init__(self) -> None:
         check_fields(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)

@@ -20,7 +20,7 @@ class Eikonal:
     speed: float = 1.0
     """S, distance covered per unit of cost."""
     fraction: float = 1.0
-    """Share of the batch that is regularized."""
+    """Fraction of the batch that is regularized."""
 
     def __post_init__(self) -> None:
         check_fields(self, weight=NOT_NEGATIVE, speed=POSITIVE, fraction=FRACTION)

@@ -27,19 +27,19 @@ class Mollified:
     samples: int = 10
     """Neighbors per state, K (the paper's table 5)."""
     viscosity: float = 0.01
-    """nu: neighbors lie sqrt(2 nu) away in each dimension, one standard deviation (table 5)."""
+    """nu: neighbors are normal with standard deviation sqrt(2 nu) in each dimension (table 5)."""
     cost: float | Literal["auto"] = 1.0
-    """c, the price of one unit of distance; `auto` is one over the data's median step, so a step costs one step."""
+    """c, cost per unit of distance; `auto` is 1 / the median step length in the data, so that a median step costs 1."""
     form: Literal["algorithm", "text"] = "algorithm"
     """Square each neighbor's excess and average (algorithm 1), or average and then square (section 4.1)."""
     scale: Literal["raw", "std"] | tuple[float, ...] = "raw"
-    """Units of each dimension, for drawing neighbors and for measuring distance: raw, its spread in the data, or given."""
+    """Unit of each dimension, for neighbors and distances: raw, std (its standard deviation in the data), or numbers."""
     antithetic: bool = False
-    """Draw neighbors in mirrored pairs, s + e and s - e; an odd one has no partner."""
+    """Draw neighbors in mirrored pairs, s + e and s - e; of an odd number, one has no partner."""
     fraction: float = 1.0
-    """Share of the batch that is regularized."""
+    """Fraction of the batch that is regularized."""
     through: Literal["both", "center"] = "both"
-    """Train both values, or hold the neighbors' constant: the center alone rises, at a third of the cost."""
+    """Send gradients through both values, or only through the center's, which costs a third."""
 
     def __post_init__(self) -> None:
         check_fields(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)

@@ -35,9 +35,9 @@ class Dual:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi, psi and the critics."""
     regularized: Literal["downstream", "own", "both"] = "downstream"
-    """Which surface a regularizer shapes: the value built on z, the bilinear f, or both."""
+    """Which value a regularizer is applied to: the one built on z (downstream), the bilinear f (own), or both."""
     anchors: int = 0
-    """With the bilinear surface: score the neighbors of this many states against all goals of the batch; 0 pairs them."""
+    """With f regularized: evaluate neighbors of this many states for all goals of the batch; 0: each for its own goal."""
 
     request: ClassVar[BatchRequest] = BatchRequest(goals=GoalMix(), reuse_value_goals=True)
     shaped_by_value: ClassVar[bool] = False

@@ -46,7 +46,7 @@ def train_walker(to: Path, steps: int, seed: int, report: Any) -> str:
     walker = train_ant(steps, seed, report)
     save(to, walker, {"command": f"mvl data expert ant --steps {steps} --seed {seed}"})
     found = gait(walker)
-    return f"{found.speed:.3f} m a step in the wanted direction, {found.falls:.1f} falls in 1000 steps"
+    return f"{found.speed:.3f} m per step in the commanded direction, {found.falls:.1f} falls per 1000 steps"
 
 
 EXPERTS = {"ant": train_walker}

@@ -40,7 +40,7 @@ class ImplicitQ:
     """V(s, z) by expectile regression on min Q'(s, a, z), and Q(s, a, z) on r + discount * V(s', z): one V, two Q."""
 
     expectile: float = 0.9
-    """kappa: how much more an under-estimate weighs."""
+    """kappa: weight of under-estimates; over-estimates weigh 1 - kappa."""
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of the value and of both critics."""
 

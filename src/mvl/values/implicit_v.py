@@ -22,7 +22,7 @@ class ImplicitV:
     """
 
     expectile: float = 0.9
-    """kappa: how much more an under-estimate weighs (0.9 for GCIVL, 0.7 for HIQL)."""
+    """kappa: weight of under-estimates; over-estimates weigh 1 - kappa (0.9 for GCIVL, 0.7 for HIQL)."""
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of each head."""
 

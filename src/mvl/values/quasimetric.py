@@ -38,7 +38,7 @@ class Quasimetric:
     latent: int = 512
     """Length of u, a multiple of 8."""
     slack: float = 0.05
-    """How far L_pos may rise."""
+    """Value of L_pos that the constraint allows."""
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi, of the dynamics and of what is distilled."""
 

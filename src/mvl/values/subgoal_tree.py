@@ -21,7 +21,7 @@ class SubgoalTree:
     """
 
     subgoals: int = 32
-    """Size of W."""
+    """Size of W, the set of sub-goals that are tried."""
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of each head."""
 

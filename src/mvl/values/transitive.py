@@ -25,9 +25,9 @@ class Transitive:
     """
 
     expectile: float = 0.7
-    """kappa: how much more an under-estimate weighs."""
+    """kappa: weight of under-estimates; over-estimates weigh 1 - kappa."""
     distance_power: float = 0.7
-    """How much less far goals weigh; published per task."""
+    """Exponent by which distant goals weigh less; published per task."""
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of each head."""
 
