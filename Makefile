@@ -30,8 +30,8 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Imports, the command line, one short training, one policy and some evaluation: a minute, for the other supported Pythons.
-SHORT := tests/test_imports.py tests/cli/test_cli.py tests/deploy/test_policy.py tests/evaluation/test_point.py tests/evaluation/test_rollout.py
+# Installation, imports, the command line, one short training, one policy and some evaluation: a minute, for the other supported Pythons.
+SHORT := tests/test_install.py tests/test_imports.py tests/cli/test_cli.py tests/deploy/test_policy.py tests/tasks/test_pointmaze.py tests/evaluation/test_rollout.py
 test-short: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(SHORT)
 

@@ -123,6 +123,11 @@ def test_json_and_back():
     for task in (TASK, Path("walk.npz")):
         made = Experiment.from_preset(task, "dual-mvl", seeds=(1, 2), data=options).with_settings({"steps": 500})
         assert Experiment.from_json(made.to_json()) == made
+    own = Experiment.from_preset(
+        mvl.Task(env="my_package:make_env", data=Path("walk.npz"), success="my_package:near", name="mine")
+    )
+    assert Experiment.from_json(own.to_json()) == own
+    assert own.command() == "mvl train walk.npz --recipe gcivl-mvl --preset cpu --env my_package:make_env --seeds 1"
     arrays = Experiment.from_preset(walk())
     assert Experiment.from_json(arrays.to_json()).recipe == arrays.recipe
 

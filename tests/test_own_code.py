@@ -83,7 +83,7 @@ def mvl(folder: Path, command: str, code: int = 0) -> str:
 def test_a_part_of_a_script_is_trained_resumed_evaluated_and_loaded(folder):
     described = json.loads((folder / "run" / "run.json").read_text())
     assert described["recipe"]["regularizer"] == {"name": "my_idea:Small", "weight": 0.5}
-    assert described["environment"]["env"] == "my_idea:make_env"
+    assert described["own_task"]["env"] == "my_idea:make_env"
     (first,) = map(json.loads, (folder / "run" / "evaluations.jsonl").read_text().splitlines())
     assert (first["step"], len(first["tasks"]), first["mean_length"]) == (20, 1, 20.0)
 

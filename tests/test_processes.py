@@ -39,7 +39,7 @@ def test_a_trap_springs_where_python_is_started_plainly(trap):
 
 
 def evaluate(folder):
-    with Environments("pointmaze-medium-navigate-v0", 1) as environments:
+    with Environments(find_task("pointmaze-medium-navigate-v0"), 1) as environments:
         assert environments.reset([Start(1, 0)])[0].shape == (1, 2)
 
 
@@ -114,5 +114,6 @@ def test_slurm_starts_python_safely(tmp_path, monkeypatch):
 def test_a_worker_that_cannot_start_says_why(tmp_path, monkeypatch):
     (tmp_path / "numpy.py").write_text("raise ImportError('this NumPy is broken')")
     monkeypatch.syspath_prepend(tmp_path)
-    with Environments("pointmaze-medium-navigate-v0", 1) as environments, pytest.raises(MvlError, match="NumPy is broken"):
+    task = find_task("pointmaze-medium-navigate-v0")
+    with Environments(task, 1) as environments, pytest.raises(MvlError, match="NumPy is broken"):
         environments.reset([Start(1, 0)])

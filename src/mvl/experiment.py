@@ -119,7 +119,13 @@ class Experiment:
     def to_flags(self) -> list[str]:
         """The arguments of `mvl train` that describe this experiment, without the run folder."""
         base, swapped = self._preset()
-        words = [str(self.task), "--recipe", base.recipe_name, "--preset", str(base.preset)]
+        words = [
+            str(self.task.data) if self.task.is_own else self.task.name,
+            "--recipe",
+            base.recipe_name,
+            "--preset",
+            str(base.preset),
+        ]
         words += [word for axis, part in swapped.items() for word in (f"--{axis}", part)]
         words += self.own_code()
         words += as_flags(base.configured.settings(), self.changes())
@@ -129,12 +135,13 @@ class Experiment:
 
     def command(self) -> str:
         """The shell command that repeats this training; a data file is named without its folder."""
-        return shlex.join(["mvl", "train", self.task.label, *self.to_flags()[1:]])
+        task, *flags = self.to_flags()
+        return shlex.join(["mvl", "train", Path(task).name, *flags])
 
     def own_code(self) -> list[str]:
         """The flags that name the caller's own parts and environment, which another process has to import."""
         modules = dict.fromkeys(name.partition(":")[0] for name in self.recipe.names().values() if ":" in name)
-        own = self.task.env if not self.task.name else None
+        own = self.task.env if self.task.is_own else None
         return [word for module in modules for word in ("--parts", module)] + (
             ["--env", registry.import_path(own)] if own else []
         )
@@ -153,14 +160,9 @@ class Experiment:
         return min(made, key=different), swapped
 
     def to_json(self) -> dict[str, Any]:
-        own = (
-            {}
-            if self.task.name
-            else {name: registry.import_path(getattr(self.task, name)) for name in ("env", "goal", "success")}
-        )
         return {
             "task": str(self.task),
-            **({"environment": own} if any(own.values()) else {}),
+            **({"own_task": _own_task(self.task)} if self.task.is_own else {}),
             "recipe_name": self.recipe_name,
             "preset": self.preset,
             "recipe": self.recipe.to_json(),
@@ -195,8 +197,15 @@ def as_task(given: str | Path | Task | Dataset) -> Task:
 
 def _task_from_json(data: Mapping[str, Any]) -> Task:
     """Environments of the caller's own stay import paths until they are used."""
-    if data.get("simulated", True) and "environment" not in data and not data["task"].endswith(".npz"):
-        return Task() if data["task"] == "arrays" else find_task(data["task"])
-    own = data.get("environment", {})
-    path = None if data["task"] == "arrays" else Path(data["task"])
-    return Task(own.get("env") or None, path, own.get("goal") or None, own.get("success") or None)
+    own = data.get("own_task")
+    if own is None and data.get("simulated", True):
+        return find_task(data["task"])
+    own = own or {"data": data["task"]}  # version 0.1 knew data files alone
+    path = Path(own["data"]) if own["data"] not in (None, "arrays") else None
+    return Task(own.get("env"), path, own.get("goal"), own.get("success"), own.get("name", ""))
+
+
+def _own_task(task: Task) -> dict[str, str | None]:
+    """A task of one's own: its data file, and its functions by their import paths."""
+    paths = {name: registry.import_path(getattr(task, name)) or None for name in ("env", "goal", "success")}
+    return {"name": task.name, "data": str(task.data) if isinstance(task.data, str | Path) else None, **paths}

@@ -1,7 +1,7 @@
 """Optional packages: what to install for what is missing."""
 
+import importlib.util
 import sys
-from importlib.util import find_spec
 
 from mvl.errors import MvlError
 
@@ -12,7 +12,7 @@ SIMULATORS = ("ogbench", "dm_control", "gymnasium", "mujoco")
 
 def missing(*modules: str) -> list[str]:
     """Those that are not installed; nothing is imported."""
-    return [module for module in modules if find_spec(module) is None]
+    return [module for module in modules if importlib.util.find_spec(module) is None]
 
 
 def check_simulators(what: str, modules: tuple[str, ...] = SIMULATORS) -> None:

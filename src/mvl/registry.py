@@ -58,7 +58,7 @@ def _registered(axis: str, name: str) -> type[Any]:
 def name_of(axis: str, part: object) -> str:
     """The registered name of a part's class, or its import path."""
     for name in names(axis):
-        if _registered(axis, name) is type(part):
+        if part_class(axis, name) is type(part):
             return name
     path = import_path(type(part))
     if not path:

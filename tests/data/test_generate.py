@@ -82,7 +82,7 @@ def test_the_teleporter_teleports():
 
 
 def test_what_cannot_be_made_says_what_can(tmp_path):
-    with pytest.raises(UsageError, match="antsoccer-arena-navigate-v0 cannot be generated; these can: pointmaze-medium"):
+    with pytest.raises(UsageError, match="antsoccer-arena-navigate-v0 cannot be generated; these can: antmaze-medium"):
         generate(find_task("antsoccer-arena-navigate-v0"), tmp_path)
 
 

@@ -151,11 +151,11 @@ for call in itertools.count(1):
     path = origin.parent / str(call) / "d.npz"
     path.parent.mkdir()
     shutil.copy(origin, path)
-    if not killed_before(call, lambda: npz.load(path, mapped=True)):
+    if not killed_before(call, lambda: npz.load(path, out_of_core=True)):
         break
     folder = path.with_name(".d.unpacked")
     cut_off += len(list(folder.glob(".*.npy")))
-    data = npz.load(path, mapped=True)
+    data = npz.load(path, out_of_core=True)
     assert (data.observations == expected.observations).all() and (data.actions == expected.actions).all(), call
     assert sorted(file.name for file in folder.iterdir()) == ["actions.npy", "observations.npy", "of.json", "terminals.npy"], call
 assert cut_off >= 3  # killed in the middle of each array

@@ -54,6 +54,7 @@ def test_a_policy_is_loaded_without_simulators_plots_or_generators(run):
     shape, loaded = done.stdout.splitlines()
     assert shape == "(2,)"
     needless = ("ogbench", "dm_control", "gymnasium", "mujoco", "matplotlib", "tyro", "rich", "h5py", "pyarrow", "minari")
-    needless += ("mvl.data.generate", "mvl.evaluation", "mvl.report", "mvl.sweep", "mvl.experts", "mvl.cli")
+    needless += ("mvl.data.generation", "mvl.evaluation", "mvl.studies", "mvl.results", "mvl.plots", "mvl.report", "mvl.cli")
+    needless += ("mvl.tasks.walker.training",)
     assert [name for name in loaded.split() if name.startswith(tuple(f"{part}." for part in needless)) or name in needless] == []
     assert "mvl.deploy.policy" in loaded.split()

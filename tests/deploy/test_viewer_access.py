@@ -67,7 +67,7 @@ def test_a_viser_that_cannot_be_guarded_is_refused(monkeypatch):
 
 
 def test_names_are_text():
-    about = SimpleNamespace(recipe_name="<script>alert(1)</script> & ![x](y)")
+    about = SimpleNamespace(experiment=SimpleNamespace(recipe_name="<script>alert(1)</script> & ![x](y)"))
     legend = page._legend(SimpleNamespace(name="<img src=x onerror=alert(1)>'\"", description=about, mollified=True))
     assert legend == (
         "<b style='color:#009e73'>&lt;img src=x onerror=alert(1)&gt;&#x27;&quot;</b>: "

@@ -1,5 +1,8 @@
 """Playing episodes in the real pointmaze: the protocol, and that nothing depends on the number of workers."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from mvl.errors import MvlError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import play, starts
 from mvl.tasks import find_task
+from mvl.tasks.ogbench import make_env
 from mvl.tasks.simulator import Start, quiet_simulators
 
 TASK = "pointmaze-medium-navigate-v0"
@@ -62,7 +66,7 @@ def test_an_idle_policy_fails_after_the_episode_limit():
 
 def test_starts_are_the_five_tasks_with_their_own_seeds():
     plan = starts(5, 3, (0, 7))
-    assert [start.task for start in plan] == [task for task in range(1, 6) for _ in range(3)]
+    assert [start.goal for start in plan] == [task for task in range(1, 6) for _ in range(3)]
     assert len({start.seed for start in plan}) == 15
     assert plan == starts(5, 3, (0, 7))
     assert plan != starts(5, 3, (0, 8))
@@ -82,7 +86,7 @@ def test_random_transitions_do_not_depend_on_the_company():
 
 def test_a_failing_worker_is_reported():
     with (
-        Environments(find_task("pointmaze-nowhere-navigate-v0"), 1) as environments,
+        Environments(replace(find_task(TASK), env=partial(make_env, "pointmaze-nowhere-navigate-v0")), 1) as environments,
         pytest.raises(MvlError, match="worker process failed"),
     ):
         environments.reset([Start(1, 0)])
@@ -133,9 +137,11 @@ def test_a_script_without_a_main_guard_can_evaluate(tmp_path):
 
     script = tmp_path / "script.py"
     script.write_text(
-        "from mvl.evaluation.environments import Environments, Start\n"
+        "from mvl.evaluation.environments import Environments\n"
+        "from mvl.tasks import find_task\n"
+        "from mvl.tasks.simulator import Start\n"
         "print('once')\n"
-        f"with Environments({TASK!r}, 2) as environments:\n"
+        f"with Environments(find_task({TASK!r}), 2) as environments:\n"
         "    print(environments.reset([Start(1, 0), Start(2, 1)])[0].shape)\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)

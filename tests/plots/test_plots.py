@@ -39,10 +39,10 @@ def runs(tmp_path_factory):
 class Short:
     """Environments of three steps each, without walls: an untrained policy would wander in the real ones for a thousand."""
 
-    tasks, at_once = 5, 512
+    at_once = 512
 
     def __init__(self, task, workers):
-        self.steps = 0
+        self.task, self.steps = task, 0
 
     def __enter__(self):
         return self
@@ -51,7 +51,7 @@ class Short:
         pass
 
     def reset(self, starts):
-        self.places = np.array([[4.0 * start.task, 4.0] for start in starts], np.float32)
+        self.places = np.array([[4.0 * start.goal, 4.0] for start in starts], np.float32)
         return self.places, self.places + 4
 
     def step(self, actions):
@@ -67,14 +67,14 @@ class Short:
         (["feild"], 2, "no picture named 'feild'; did you mean field"),
         (["field"], 2, "required: RUN"),
         (["curve", "nowhere"], 1, "is not a run folder"),
-        (["compare", "nowhere", "--task", "0"], 2, "'0' is not a whole number above 0"),
+        (["compare", "nowhere", "--task", "0"], 2, "must be a whole number of at least 1, not '0'"),
         (["compare", "value", "ant"], 2, "different tasks"),
         (["compare", "value", "bc"], 2, "learns no value to draw"),
         (["compare", "value", "--task", "6"], 2, "tasks 1 to 5, not 6"),
         (["compare", "value", "-o", "grid.pdf"], 2, "ends in .png or .svg"),
         (["compare", "value", "--colums", "3"], 2, "no option named '--colums'"),
         (["fan", "ant"], 2, "not directions in a plane"),
-        (["fan", "value", "--temperature", "0"], 2, "must be above 0"),
+        (["fan", "value", "--temperature", "0"], 2, "must be a number above 0"),
         (["curve", "value"], 2, "has no evaluated success to draw"),
     ],
 )

@@ -6,7 +6,7 @@ from made_runs import experiment, made_run
 from mvl.results.aggregate import across
 from mvl.results.results import results
 from mvl.studies.job import folder_of
-from mvl.studies.plan import Plan, paper_cells
+from mvl.studies.plan import Plan, Wanted, paper_cells
 
 ROWS = ["pointmaze-medium", "pointmaze-large"]
 
@@ -18,7 +18,7 @@ def filled(folder, columns, successes):
             of = experiment(recipe, task=f"{row}-navigate-v0")
             for seed, success in enumerate(values):
                 made_run(folder_of(of, folder) / f"seeds-{seed}", of, [seed], success)
-    return results(Plan("table1", "", paper_cells("table1", ROWS, columns, "cpu", {}), [0, 1, 2], folder, None, False))
+    return results(Plan("table1", "", paper_cells("table1", ROWS, columns, "cpu", Wanted()), [0, 1, 2], folder, None, False))
 
 
 def test_columns_are_set_against_the_same_without_a_regularizer_or_else_the_first(tmp_path):

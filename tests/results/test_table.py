@@ -15,7 +15,7 @@ from mvl.results.table import as_csv, latex, markdown, text, write
 from mvl.results.tuning import described, ranking, write_choice
 from mvl.studies import execution as go
 from mvl.studies.job import folder_of
-from mvl.studies.plan import Plan, paper_cells, sweep_cells
+from mvl.studies.plan import Plan, Wanted, paper_cells, sweep_cells
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def filled(tmp_path):
         of = experiment(recipe)
         for seed, success in enumerate(successes):
             made_run(folder_of(of, tmp_path) / f"seeds-{seed}", of, [seed], success)
-    cells = paper_cells("table1", ["pointmaze-medium"], ["ORIG", "VIB", "VIP", "DUAL"], "cpu", {})
+    cells = paper_cells("table1", ["pointmaze-medium"], ["ORIG", "VIB", "VIP", "DUAL"], "cpu", Wanted())
     return Plan("table1", "Title", cells, [0, 1, 2], tmp_path, None, False)
 
 
@@ -56,14 +56,14 @@ def test_tasks_have_lines_of_their_own(tmp_path):
     task = "pointmaze-large-navigate-oraclerep-v0"
     of = experiment("gcivl-mvl", task=task)
     made_run(folder_of(of, tmp_path) / "seeds-0", of, [0], 0.25)
-    plan = Plan("table10", "", paper_cells("table10", [task], ["MVL"], "cpu", {}), [0], tmp_path, None, False)
+    plan = Plan("table10", "", paper_cells("table10", [task], ["MVL"], "cpu", Wanted()), [0], tmp_path, None, False)
     found = results(plan)
     assert [result.values for result in found] == [[25], [25], [25], [25], [100], [25]]
     assert str(found[1].cell.paper) == "27 ± 20"
 
 
 def test_what_is_not_built_is_said(tmp_path):
-    plan = Plan("table7", "", paper_cells("table7", [], [], "cpu", {}), [0], tmp_path, None, False)
+    plan = Plan("table7", "", paper_cells("table7", [], [], "cpu", Wanted()), [0], tmp_path, None, False)
     assert "not available: learning from pixels is not built" in text(plan, results(plan))
 
 
@@ -72,7 +72,7 @@ def test_the_best_setting_is_written_down(tmp_path):
         of = experiment("gcivl-mvl", regularizer__weight=weight)
         for seed, success in enumerate(successes):
             made_run(folder_of(of, tmp_path) / f"seeds-{seed}", of, [seed], success)
-    cells = sweep_cells([TASK], ["gcivl-mvl"], "cpu", {"regularizer.weight": ["1", "3", "30"]}, {})
+    cells = sweep_cells([TASK], ["gcivl-mvl"], "cpu", {"regularizer.weight": ["1", "3", "30"]}, Wanted())
     plan = Plan("tune", "", cells, [0, 1], tmp_path, None, False)
     ranked = ranking(results(plan), "success")
     assert [round(entry.score.mean) for entry in ranked] == [85, 25]  # the third has nothing yet

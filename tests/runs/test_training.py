@@ -243,9 +243,9 @@ def test_training_on_mapped_data_is_training(data_file, tmp_path):
 
 
 def test_data_that_does_not_fit_is_mapped(data_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("mvl.runs.training.room", lambda: 100)
+    monkeypatch.setattr("mvl.runs.training.free_memory", lambda: 100)
     run = small_train(data_file, tmp_path / "run", steps=10)
     assert RunFolder.open(run)[1].data["mapped"] is True
     assert (data_file.parent / f".{data_file.stem}.unpacked" / "observations.npy").exists()
-    monkeypatch.setattr("mvl.runs.training.room", lambda: 10**9)
+    monkeypatch.setattr("mvl.runs.training.free_memory", lambda: 10**9)
     assert RunFolder.open(small_train(data_file, tmp_path / "other", steps=10))[1].data["mapped"] is False

@@ -75,7 +75,7 @@ def test_two_nodes_and_submitit_give_the_same_cells_though_a_worker_is_killed(tm
     assert sorted(sessions) == [1, 2]  # the one that was killed went on, once
 
     here, by_slurm = jobs(tmp_path / "alone", data)
-    assert local.run([here], lambda running, ended: None, local.slots("cpu", 1, 1)) == {}
+    assert local.run([here], lambda running, ended: None, local.places("cpu", 1, 1)) == {}
     settings = {"timeout_min": "60"}
     assert slurm.run([by_slurm], lambda running, ended: None, tmp_path / "slurm", settings=settings, cluster="debug") == {}
     assert cells(tmp_path / "ray") == cells(tmp_path / "alone")

@@ -77,7 +77,7 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
     for job in jobs:
         job.run.mkdir(parents=True)
         (job.run / "notes.txt").write_text("mine")  # a folder that is no run, and not empty
-    failed = local.run(jobs, lambda running, ended: None, local.slots("cpu", 1, 1))
+    failed = local.run(jobs, lambda running, ended: None, local.places("cpu", 1, 1))
     assert list(failed) == jobs
     assert "ended with code 1" in failed[jobs[1]]
     assert "exists already and is not empty" in failed[jobs[1]]
@@ -92,7 +92,7 @@ def test_files_beside_a_run_are_not_written_through_links(tmp_path, name):
     outside.write_text("mine")
     job.run.parent.mkdir(parents=True)
     getattr(job, name).symlink_to(outside)
-    failed = local.run([job], lambda running, ended: None, local.slots("cpu", 1, 1))
+    failed = local.run([job], lambda running, ended: None, local.places("cpu", 1, 1))
     assert f"{getattr(job, name)} is a symbolic link" in failed[job]
     assert outside.read_text() == "mine"
     assert [file.name for file in job.run.parent.iterdir()] == [getattr(job, name).name]
@@ -119,5 +119,5 @@ def test_a_child_ends_with_its_starter(tmp_path):
 
 
 def test_there_is_a_slot_per_core_or_device():
-    assert len(local.slots("cpu", 1, None)) == len(os.sched_getaffinity(0))
-    assert [slot.device for slot in local.slots("gpu", 2, 3)] == [0, 1, 0]
+    assert len(local.places("cpu", 1, None)) == len(os.sched_getaffinity(0))
+    assert [slot.device for slot in local.places("gpu", 2, 3)] == [0, 1, 0]

@@ -14,7 +14,7 @@ from mvl.studies.store import held, remaining, spent
 
 
 def left(of: Experiment, seeds: list[int], store, together=False) -> list[tuple[str, tuple[int, ...]]]:
-    return [(job.run.name, job.seeds) for job in remaining(of, seeds, store, None, together)]
+    return [(job.run.name, job.experiment.seeds) for job in remaining(of, seeds, store, None, together)]
 
 
 def test_seeds_count_wherever_they_were_made(tmp_path):

@@ -33,7 +33,7 @@ def test_variants_that_differ_in_a_factor_are_timed_once(tmp_path, monkeypatch):
     monkeypatch.setattr(estimate, "Probe", StandIn)
     weights = [{"regularizer.weight": "1"}, {"regularizer.weight": "100"}, {"regularizer.viscosity": "0.1"}]
     assert times(tmp_path, *weights, {"regularizer.samples": "7"}) == [1, 1, 1, 2]
-    assert StandIn.asked[1]["changes"] == {"regularizer.samples": "7"}
+    assert Experiment.from_json(StandIn.asked[1]["experiment"]).changes() == {"regularizer.samples": "7"}
 
 
 def test_the_store_remembers_times(tmp_path, monkeypatch):

@@ -135,7 +135,7 @@ def test_scores_stand_in_the_order_of_subtasks_and_episodes():
     """Two episodes with two subtasks done each, played by a stand-in."""
 
     class Standin:
-        tasks, at_once = 1, 16
+        task, at_once = find_task(TASK), 16
 
         def reset(self, plan):
             return np.zeros((len(plan), 30)), np.zeros((len(plan), 30))
@@ -151,7 +151,7 @@ def test_scores_stand_in_the_order_of_subtasks_and_episodes():
 
 @pytest.mark.parametrize(("package", "found"), [("mujoco", "3.12.0"), ("mujoco", "4.0.0"), ("gymnasium-robotics", None)])
 def test_what_is_not_installed_is_named(monkeypatch, package, found):
-    from mvl.evaluation import kitchen
+    from mvl.tasks import kitchen
 
     def version(name):
         if name == package and found is None:
@@ -160,4 +160,4 @@ def test_what_is_not_installed_is_named(monkeypatch, package, found):
 
     monkeypatch.setattr(kitchen, "version", version)
     with pytest.raises(MvlError, match=r"pip install 'mollified-value-learning\[kitchen\]'"):
-        Environments(find_task(TASK), 1)
+        find_task(TASK).make_env()

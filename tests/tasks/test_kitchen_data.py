@@ -136,7 +136,7 @@ def test_half_a_pair_of_others_is_left_alone_and_half_of_its_own_completed(tmp_p
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [
-        (["data", "generate", TASK], 2, "kitchen-partial-v2 cannot be generated; these can: pointmaze"),
+        (["data", "generate", TASK], 2, "kitchen-partial-v2 cannot be generated; these can: antmaze"),
         (
             ["data", "pull", TASK, "--source", "http://127.0.0.1:9"],
             2,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mvl.cli.parser import Parser
+from mvl.cli.parser import Parser, count
 
 TASK = "pointmaze-medium-navigate-v0"
 RECIPE = "hiql-mvl"
@@ -14,7 +14,7 @@ def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl demo", description=f"Generate {TASK}, train {RECIPE} on it, evaluate and draw its value.")
     parser.add_argument("--run", type=Path, default=Path("runs/demo"), help="folder to make; an earlier demo there is continued")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder for the dataset; it is kept and used again")
-    parser.add_argument("--steps", type=int, help=f"how long to train (default: {STEPS}); an earlier demo can be lengthened")
+    parser.add_argument("--steps", type=count, help=f"how long to train (default: {STEPS}); an earlier demo can be lengthened")
     options = parser.parse_all(argv)
 
     from mvl.cli.data import generate

@@ -98,7 +98,7 @@ def own_task(name: str, env: str | None) -> "Task":
     task = as_task(name)
     if env is None:
         return task
-    if task.name:
+    if not task.is_own:
         raise UsageError(f"--env is for data files; {task} has an environment.")
     found = imported(env)
     return replace(found, data=task.data) if isinstance(found, Task) else replace(task, env=found)

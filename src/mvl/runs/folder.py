@@ -45,7 +45,7 @@ class Description:
     def task(self) -> Task:
         """The task as it is played: its actions are those of the data."""
         task = self.experiment.task
-        return task if task.name else replace(task, action_range=self.data.get("action_range"))
+        return replace(task, action_range=self.data.get("action_range")) if task.is_own else task
 
     def to_json(self) -> dict[str, Any]:
         described = self.experiment.to_json()

@@ -204,7 +204,7 @@ def _origin(path: Path | None, data: Dataset) -> dict[str, Any]:
 def _check_same(description: Description, team: Team) -> None:
     """All processes must have equal descriptions, except for the paths of their files."""
     described = description.to_json()
-    named = description.experiment.task.name or None
+    named = None if description.experiment.task.is_own else description.experiment.task.name
     described |= {"data": {**described["data"], "path": None}, "task": named}
     first, *others = (json.loads(word) for word in team.exchange(json.dumps(described)))
     for process, other in enumerate(others, 1):

@@ -105,7 +105,7 @@ class OgbenchSimulator:
     def _keep_goal_state(self) -> None:
         """Called by the environment, which moves everything to its goal when it renders the goal at a reset."""
         bare = self.env.unwrapped
-        self.goal_state = bare.model, copy.copy(bare.data)
+        self.goal_state = copy.copy(bare.model), copy.copy(bare.data)  # colors are part of the model
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ class Task:
     success: Callable[[np.ndarray, np.ndarray], bool] | str | None = None
     """Whether an observation has reached a goal; by default the environment says so in its `info`."""
     name: str = ""
+    """For a task of one's own, by default the data file."""
     dataset: str = ""
     """Name of the dataset in the data folders, for tasks with published or generated data."""
     goals: int = 1
@@ -124,7 +125,12 @@ class Task:
     @property
     def identity(self) -> tuple[str, ...]:
         """What tells tasks apart: the name, and the import paths of the functions of a task of one's own."""
-        return str(self), *(import_path(part) if part and not self.name else "" for part in (self.env, self.goal, self.success))
+        return str(self), *(import_path(part) if part and self.is_own else "" for part in (self.env, self.goal, self.success))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a task of one's own, which no family lists."""
+        return not self.dataset
 
     @property
     def simulated(self) -> bool:
