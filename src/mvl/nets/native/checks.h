@@ -1,9 +1,13 @@
 // Checks of what a caller passes, made before any memory is touched. A failed check throws; `guarded` makes it an ffi::Error.
+// Messages are composed only when a check fails: an entry point makes dozens of checks in every call.
 
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <ostream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -16,47 +20,67 @@ namespace ffi = xla::ffi;
 using Array = ffi::Buffer<ffi::F32>;
 using Arrays = ffi::RemainingArgs;
 using Results = ffi::RemainingRets;
-using Shape = std::vector<int64_t>;
+using Shape = ffi::Span<const int64_t>;
 
-inline void check(bool holds, const std::string& message) {
-  if (!holds) throw std::invalid_argument(message);
+template <typename... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  std::ostringstream message;
+  (message << ... << parts);
+  throw std::invalid_argument(message.str());
 }
 
-inline std::string text(const Shape& shape) {
-  std::string all;
-  for (int64_t size : shape) all += (all.empty() ? "" : ", ") + std::to_string(size);
-  return "(" + all + ")";
+template <typename... Parts>
+void check(bool holds, const Parts&... parts) {
+  if (!holds) fail(parts...);
 }
 
-inline Shape shape_of(const Array& array) {
-  const auto sizes = array.dimensions();
-  return Shape(sizes.begin(), sizes.end());
+// What an array is called in a message: "the bias of layer 2".
+struct Name {
+  const char* what;
+  int64_t index = -1;
+};
+
+inline std::ostream& operator<<(std::ostream& to, const Name& name) {
+  return name.index < 0 ? to << name.what : to << name.what << name.index;
 }
 
-inline void check_shape(const Array& array, const Shape& wanted, const std::string& name) {
-  const Shape shape = shape_of(array);
-  check(shape == wanted, name + " has shape " + text(shape) + ", expected " + text(wanted));
+template <typename Sizes>
+std::string text(const Sizes& sizes) {
+  std::ostringstream all;
+  for (int64_t size : sizes) all << (all.tellp() > 0 ? ", " : "") << size;
+  return "(" + all.str() + ")";
 }
+
+template <typename Wanted>
+void check_shape_is(const Array& array, const Wanted& wanted, Name name) {
+  const Shape shape = array.dimensions();
+  if (!std::equal(shape.begin(), shape.end(), wanted.begin(), wanted.end()))
+    fail(name, " has shape ", text(shape), ", expected ", text(wanted));
+}
+
+inline void check_shape(const Array& array, std::initializer_list<int64_t> wanted, Name name) {
+  check_shape_is(array, wanted, name);
+}
+
+inline void check_same_shape(const Array& array, const Array& like, Name name) { check_shape_is(array, like.dimensions(), name); }
 
 // The shape of an array of this rank, whose sizes are small enough to be counted by an int.
-inline Shape checked_shape(const Array& array, size_t rank, const std::string& name) {
-  const Shape shape = shape_of(array);
-  check(shape.size() == rank, name + " has rank " + std::to_string(shape.size()) + ", expected " + std::to_string(rank));
-  for (int64_t size : shape) check(size < int64_t{1} << 30, name + " has shape " + text(shape) + ", which is too large");
+inline Shape checked_shape(const Array& array, size_t rank, Name name) {
+  const Shape shape = array.dimensions();
+  check(shape.size() == rank, name, " has rank ", shape.size(), ", expected ", rank);
+  for (int64_t size : shape)
+    if (size >= int64_t{1} << 30) fail(name, " has shape ", text(shape), ", which is too large");
   return shape;
-}
-
-inline void check_count(size_t count, size_t wanted, const std::string& name) {
-  check(count == wanted, std::to_string(count) + " " + name + " were given, expected " + std::to_string(wanted));
 }
 
 // All variadic arguments or results as arrays, which fails if one is not of floats.
 template <typename Remaining>
-std::vector<Array> arrays_of(const Remaining& remaining, const std::string& name) {
+std::vector<Array> arrays_of(const Remaining& remaining, const char* kind) {
   std::vector<Array> arrays;
+  arrays.reserve(remaining.size());
   for (size_t i = 0; i < remaining.size(); ++i) {
     auto found = remaining.template get<Array>(i);
-    check(found.has_value(), name + " " + std::to_string(i) + ": " + (found.has_value() ? "" : found.error().message()));
+    if (!found.has_value()) fail(kind, " ", i, ": ", found.error().message());
     if constexpr (std::is_same_v<Remaining, Arrays>) arrays.push_back(*found);
     else arrays.push_back(**found);
   }
@@ -65,7 +89,7 @@ std::vector<Array> arrays_of(const Remaining& remaining, const std::string& name
 
 // How many threads a call may use: devices share the pool.
 inline int threads_for(const ffi::ThreadPool& pool, int64_t devices) {
-  check(devices > 0, "devices is " + std::to_string(devices) + ", expected at least 1");
+  check(devices > 0, "devices is ", devices, ", expected at least 1");
   return std::max<int64_t>(1, pool.num_threads() / devices);
 }
 

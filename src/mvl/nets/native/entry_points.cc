@@ -40,13 +40,13 @@ struct Ensemble {
 // scale and shift of every layer after the first.
 Ensemble ensemble(const Array& x, const Array& base, const Array& first, const std::vector<Array>& others, int layers,
                   bool norm) {
-  const Shape input = checked_shape(x, 2, "x"), size = checked_shape(first, 3, "the first layer");
-  const Shape start = checked_shape(base, 3, "base");
+  const Shape input = checked_shape(x, 2, {"x"}), size = checked_shape(first, 3, {"the first layer"});
+  const Shape start = checked_shape(base, 3, {"base"});
   const int64_t heads = size[0], each = norm ? 4 : 2;
   check(heads > 0 && size[2] > 0 && start[1] > 0, "an ensemble without heads, units or base rows was given");
   check(heads * (input[0] / kBlock + layers + 1) < int64_t{1} << 30, "too many rows or heads were given");
-  check_shape(first, {heads, input[1], size[2]}, "the first layer");
-  check_shape(base, {heads, start[1], size[2]}, "base");
+  check_shape(first, {heads, input[1], size[2]}, {"the first layer"});
+  check_shape(base, {heads, start[1], size[2]}, {"base"});
   Ensemble made{{}, int(each)};
   for (int64_t head = 0; head < heads; ++head) {
     const float* weights = first.typed_data() + head * size[1] * size[2];
@@ -55,14 +55,13 @@ Ensemble ensemble(const Array& x, const Array& base, const Array& first, const s
   }
   int64_t inputs = size[2];
   for (int l = 1; l < layers; ++l) {
-    const std::string name = " of layer " + std::to_string(l);
     const size_t at = each * (l - 1);
-    const int64_t outputs = checked_shape(others[at], 3, "the weights" + name)[2];
-    check(outputs > 0, "layer " + std::to_string(l) + " has no outputs");
-    check_shape(others[at], {heads, inputs, outputs}, "the weights" + name);
-    check_shape(others[at + 1], {heads, outputs}, "the bias" + name);
-    if (norm) check_shape(others[at + 2], {heads, inputs}, "the scale" + name);
-    if (norm) check_shape(others[at + 3], {heads, inputs}, "the shift" + name);
+    const int64_t outputs = checked_shape(others[at], 3, {"the weights of layer ", l})[2];
+    check(outputs > 0, "layer ", l, " has no outputs");
+    check_shape(others[at], {heads, inputs, outputs}, {"the weights of layer ", l});
+    check_shape(others[at + 1], {heads, outputs}, {"the bias of layer ", l});
+    if (norm) check_shape(others[at + 2], {heads, inputs}, {"the scale of layer ", l});
+    if (norm) check_shape(others[at + 3], {heads, inputs}, {"the shift of layer ", l});
     for (int64_t head = 0; head < heads; ++head) {
       const float* weights = others[at].typed_data() + head * inputs * outputs;
       const float* bias = others[at + 1].typed_data() + head * outputs;
@@ -80,7 +79,7 @@ Ensemble ensemble(const Array& x, const Array& base, const Array& first, const s
 void check_hidden(const Ensemble& all, const Array* hidden, size_t count) {
   const Network& net = all.heads[0];
   for (size_t i = 0; i < count; ++i)
-    check_shape(hidden[i], {int64_t(all.heads.size()), net.rows, net.layers[i].outputs}, "hidden layer " + std::to_string(i));
+    check_shape(hidden[i], {int64_t(all.heads.size()), net.rows, net.layers[i].outputs}, {"hidden layer ", int64_t(i)});
 }
 
 // Every layer of every head, ready for products.
@@ -127,10 +126,10 @@ ffi::Error run_forward(ffi::ThreadPool pool, Array x, Array base, Array first, A
     const auto arrays = arrays_of(others, "array"), hidden = arrays_of(kept, "result");
     const size_t each = norm ? 4 : 2, layers = arrays.size() / each;
     check(layers > 0 && arrays.size() % each == 0,
-          std::to_string(arrays.size()) + " arrays are not whole layers of " + std::to_string(each));
+          arrays.size(), " arrays are not whole layers of ", each);
     const Ensemble all = ensemble(x, base, first, arrays, layers + 1, norm);
-    check_shape(*output, {int64_t(all.heads.size()), all.heads[0].rows, all.heads[0].layers.back().outputs}, "the output");
-    if (!hidden.empty()) check_count(hidden.size(), layers, "hidden layers");
+    check_shape(*output, {int64_t(all.heads.size()), all.heads[0].rows, all.heads[0].layers.back().outputs}, {"the output"});
+    check(hidden.empty() || hidden.size() == layers, hidden.size(), " hidden layers were given, expected ", layers);
     check_hidden(all, hidden.data(), hidden.size());
     forward_all(pool, threads, all, *output, hidden);
   });
@@ -190,17 +189,16 @@ ffi::Error run_backward(ffi::ThreadPool pool, Array x, Array base, Array first, 
     const auto arrays = arrays_of(others, "array"), made = arrays_of(results, "result");
     const size_t each = norm ? 4 : 2, layers = arrays.size() < 2 ? 0 : (arrays.size() - 2) / (each + 1);
     check(layers > 0 && arrays.size() == layers * (each + 1) + 2,
-          std::to_string(arrays.size()) + " arrays are not whole layers of " + std::to_string(each) +
-              ", their hidden values, outputs and gradients");
+          arrays.size(), " arrays are not whole layers of ", each, ", their hidden values, outputs and gradients");
     const Ensemble all = ensemble(x, base, first, arrays, layers + 1, norm);
     const Array *hidden = arrays.data() + layers * each, *gradient = hidden + layers + 1;
     check_hidden(all, hidden, layers + 1);
-    check_shape(*gradient, shape_of(hidden[layers]), "the outputs' gradient");
-    check_shape(*below, shape_of(hidden[0]), "the gradient of hidden layer 0");
-    check_shape(*based, shape_of(base), "the gradient of base");
-    check_count(made.size(), 1 + layers * each, "gradients of layers");
-    check_shape(made[0], shape_of(first), "the gradient of the first layer");
-    for (size_t i = 1; i < made.size(); ++i) check_shape(made[i], shape_of(arrays[i - 1]), "gradient " + std::to_string(i));
+    check_same_shape(*gradient, hidden[layers], {"the outputs' gradient"});
+    check_same_shape(*below, hidden[0], {"the gradient of hidden layer 0"});
+    check_same_shape(*based, base, {"the gradient of base"});
+    check(made.size() == 1 + layers * each, made.size(), " gradients of layers were given, expected ", 1 + layers * each);
+    check_same_shape(made[0], first, {"the gradient of the first layer"});
+    for (size_t i = 1; i < made.size(); ++i) check_same_shape(made[i], arrays[i - 1], {"gradient ", int64_t(i)});
     backward_all(pool, threads, all, {hidden, gradient, *below, *based, made});
   });
 }
@@ -209,25 +207,23 @@ ffi::Error run_backward(ffi::ThreadPool pool, Array x, Array base, Array first, 
 // the gradients, in the memory of the arguments.
 void check_adam(const std::vector<Array>& given, const std::vector<Array>& made, ffi::Span<const int64_t> copies) {
   const size_t leaves = copies.size();
-  check(given.size() >= 4 * leaves,
-        std::to_string(given.size()) + " arrays are too few for " + std::to_string(leaves) + " parameters");
-  check_count(made.size(), given.size() - leaves, "results");
+  check(given.size() >= 4 * leaves, given.size(), " arrays are too few for ", leaves, " parameters");
+  check(made.size() == given.size() - leaves, made.size(), " results were given, expected ", given.size() - leaves);
   for (size_t i = 0; i < made.size(); ++i) {
-    const std::string name = "result " + std::to_string(i);
-    check_shape(made[i], shape_of(given[leaves + i]), name);
+    check_same_shape(made[i], given[leaves + i], {"result ", int64_t(i)});
     check(made[i].element_count() == 0 || made[i].untyped_data() == given[leaves + i].untyped_data(),
-          name + " is not aliased to its argument");
+          "result ", i, " is not aliased to its argument");
   }
   std::vector<bool> taken(made.size() - 3 * leaves);
   for (size_t i = 0; i < leaves; ++i) {
-    const std::string name = " of parameter " + std::to_string(i);
-    for (size_t kind = 1; kind < 4; ++kind) check_shape(given[kind * leaves + i], shape_of(given[i]), "an array" + name);
-    check(copies[i] < int64_t(taken.size()),
-          "the copy" + name + " is number " + std::to_string(copies[i]) + " of " + std::to_string(taken.size()));
+    const Name copy{"the copy of parameter ", int64_t(i)};
+    for (size_t kind = 1; kind < 4; ++kind)
+      check_same_shape(given[kind * leaves + i], given[i], {"an array of parameter ", int64_t(i)});
+    check(copies[i] < int64_t(taken.size()), copy, " is number ", copies[i], " of ", taken.size());
     if (copies[i] < 0) continue;
-    check(!taken[copies[i]], "the copy" + name + " also belongs to another one");
+    check(!taken[copies[i]], copy, " also belongs to another one");
     taken[copies[i]] = true;
-    check_shape(made[3 * leaves + copies[i]], shape_of(given[i]), "the copy" + name);
+    check_same_shape(made[3 * leaves + copies[i]], given[i], copy);
   }
 }
 
@@ -238,7 +234,7 @@ ffi::Error run_adam(ffi::ThreadPool pool, Array rates, Arrays arrays, Results re
   return guarded("mvl_adam", [&] {
     const int threads = threads_for(pool, devices);
     const auto given = arrays_of(arrays, "array"), made = arrays_of(results, "result");
-    check_shape(rates, {6}, "rates");
+    check_shape(rates, {6}, {"rates"});
     check_adam(given, made, copies);
     const size_t leaves = copies.size();
     const float* r = rates.typed_data();
