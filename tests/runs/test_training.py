@@ -245,7 +245,7 @@ def test_training_on_mapped_data_is_training(data_file, tmp_path):
 def test_data_that_does_not_fit_is_mapped(data_file, tmp_path, monkeypatch):
     monkeypatch.setattr("mvl.runs.training.free_memory", lambda: 100)
     run = small_train(data_file, tmp_path / "run", steps=10)
-    assert RunFolder.open(run)[1].data["mapped"] is True
+    assert RunFolder.open(run)[1].experiment.data.out_of_core is True
     assert (data_file.parent / f".{data_file.stem}.unpacked" / "observations.npy").exists()
     monkeypatch.setattr("mvl.runs.training.free_memory", lambda: 10**9)
-    assert RunFolder.open(small_train(data_file, tmp_path / "other", steps=10))[1].data["mapped"] is False
+    assert RunFolder.open(small_train(data_file, tmp_path / "other", steps=10))[1].experiment.data.out_of_core is False
