@@ -19,7 +19,7 @@ from mvl.errors import MvlError
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
 from mvl.registry import AXES
-from mvl.xla_flags import check_flags, complaint
+from mvl.xla_flags import check_flags, rejection_reason
 
 # Tests run each of their programs briefly: spend little on optimizing. XLA reads this when the first program is compiled.
 # Two test processes share the cores, so none takes more than one. Child processes inherit all of it.
@@ -29,7 +29,7 @@ WANTED_FLAGS = (
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
-said = "" if "XLA_FLAGS" in os.environ else complaint(" ".join(WANTED_FLAGS))
+said = "" if "XLA_FLAGS" in os.environ else rejection_reason(" ".join(WANTED_FLAGS))
 unknown_flags = [flag for flag in WANTED_FLAGS if flag in said]
 unchecked = "XLA_FLAGS" in os.environ or bool(said)
 os.environ.setdefault("XLA_FLAGS", " ".join(flag for flag in WANTED_FLAGS if flag not in unknown_flags))

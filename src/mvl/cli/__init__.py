@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mvl import __version__
-from mvl.errors import MvlError, about_file, unknown
+from mvl.errors import MvlError, file_error_message, unknown
 
 COMMANDS = {
     "train": "Train a recipe on a task or a data file; --resume continues a run.",
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
             os.dup2(nowhere, output)
         return 0
     except OSError as error:
-        sentence = about_file(error)
+        sentence = file_error_message(error)
         if sentence is None:
             raise
         print(f"mvl: {sentence}", file=sys.stderr)

@@ -67,7 +67,7 @@ def _plane(data: Dataset) -> tuple[Any, tuple[str, str]]:
     if data.observations.shape[1] == 2:
         return (lambda states: states), ("observation 0", "observation 1")
     seen = data.sampled.observations
-    center, spread = seen.mean(axis=0), np.asarray(data.statistics.spread)
+    center, spread = seen.mean(axis=0), np.asarray(data.statistics.std)
     axes = np.linalg.svd((seen[:: max(1, len(seen) // POINTS)] - center) / spread, full_matrices=False)[2][:2]
     if len(axes) == 1:
         axes = np.concatenate([axes, np.zeros_like(axes)])

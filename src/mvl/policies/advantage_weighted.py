@@ -6,7 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.nets.distributions import bounded_normal, exponential_weight, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
 from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
@@ -25,7 +25,7 @@ class AdvantageWeighted:
     request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
-        check_fields(self, alpha=NOT_NEGATIVE, widths=COUNT)
+        check_settings(self, alpha=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.represented

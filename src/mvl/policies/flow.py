@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import apply_mlp, init_mlp
 from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
@@ -28,7 +28,7 @@ class Flow:
     request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
-        check_fields(self, flow_steps=COUNT, widths=COUNT)
+        check_settings(self, flow_steps=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.represented + shapes.action + 1

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import jax
 from jax import Array
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.nets.distributions import bounded_normal, exponential_weight, sample_unit_normal, unit_normal_log_prob
 from mvl.nets.mlp import MLP, apply_mlp, init_mlp, small
 from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
@@ -39,7 +39,7 @@ class Hierarchical:
     needs: ClassVar[frozenset[str]] = frozenset({"advantage", "state_value"})
 
     def __post_init__(self) -> None:
-        check_fields(self, low_alpha=NOT_NEGATIVE, high_alpha=NOT_NEGATIVE, subgoal_steps=COUNT, widths=COUNT)
+        check_settings(self, low_alpha=NOT_NEGATIVE, high_alpha=NOT_NEGATIVE, subgoal_steps=COUNT, widths=COUNT)
 
     @property
     def request(self) -> BatchRequest:

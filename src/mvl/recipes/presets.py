@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError, unknown
 from mvl.recipes.families import FAMILIES, RECIPES, canonical
 from mvl.recipes.recipe import Learning, Recipe, make_part
@@ -31,7 +31,7 @@ class Schedule:
     """Steps per compiled call; steps and all intervals must be multiples of it."""
 
     def __post_init__(self) -> None:
-        check_fields(self, steps_per_dispatch=COUNT, eval_episodes=COUNT, eval_temperature=NOT_NEGATIVE)
+        check_settings(self, steps_per_dispatch=COUNT, eval_episodes=COUNT, eval_temperature=NOT_NEGATIVE)
         for name in ("steps", "eval_every", "log_every", "save_every"):
             value = getattr(self, name)
             if value not in COUNT or value % self.steps_per_dispatch:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from mvl import registry
-from mvl.checks import COUNT, INSIDE_UNIT, NOT_NEGATIVE, UNIT, check_fields
+from mvl.checks import COUNT, INSIDE_UNIT, NOT_NEGATIVE, UNIT, check_settings
 from mvl.errors import UsageError, unknown
 from mvl.types import BatchRequest, FitsData, GoalMix, Policy, Regularizer, Representation, Statistics, Value, offered
 
@@ -28,7 +28,7 @@ class Learning:
     """Distribution of the goals that the policy is trained on."""
 
     def __post_init__(self) -> None:
-        check_fields(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
+        check_settings(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
 
 
 SURFACES = frozenset({"state_value", "critic"})

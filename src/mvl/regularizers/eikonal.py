@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import FRACTION, NOT_NEGATIVE, POSITIVE, check_fields
+from mvl.checks import FRACTION, NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss
 
@@ -23,7 +23,7 @@ class Eikonal:
     """Fraction of the batch that is regularized."""
 
     def __post_init__(self) -> None:
-        check_fields(self, weight=NOT_NEGATIVE, speed=POSITIVE, fraction=FRACTION)
+        check_settings(self, weight=NOT_NEGATIVE, speed=POSITIVE, fraction=FRACTION)
 
     def __call__(self, field: Field, key: Key) -> Loss:
         if not field.paired:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_fields
+from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss, Statistics
 
@@ -42,11 +42,11 @@ class Mollified:
     """Send gradients through both values, or only through the center's, which costs a third."""
 
     def __post_init__(self) -> None:
-        check_fields(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
+        check_settings(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
         if self.cost != "auto":
-            check_fields(self, cost=NOT_NEGATIVE)
+            check_settings(self, cost=NOT_NEGATIVE)
         if self.scale not in ("raw", "std"):
-            check_fields(self, scale=POSITIVE)
+            check_settings(self, scale=POSITIVE)
 
     def fit(self, statistics: Statistics) -> "Mollified":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""
@@ -54,7 +54,7 @@ class Mollified:
             raise UsageError("cost='auto' knows steps in raw units and in spreads; give a number with scales of your own.")
         step = statistics.step if self.scale == "raw" else statistics.scaled_step
         cost = 1.0 / step if self.cost == "auto" else self.cost
-        return replace(self, cost=cost, scale=statistics.spread if self.scale == "std" else self.scale)
+        return replace(self, cost=cost, scale=statistics.std if self.scale == "std" else self.scale)
 
     def __call__(self, field: Field, key: Key) -> Loss:
         field = field.part(self.fraction)

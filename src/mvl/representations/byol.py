@@ -8,7 +8,7 @@ from jax import Array
 from jax.lax import stop_gradient
 from jax.nn import log_softmax, softmax
 
-from mvl.checks import COUNT, check_fields
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
 from mvl.types import Batch, BatchRequest, GoalMix, Key, Loss, Params, Shapes
 
@@ -42,7 +42,7 @@ class BYOL:
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, widths=COUNT)
+        check_settings(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size

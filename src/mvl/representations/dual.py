@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, NATURAL, UNIT, check_fields
+from mvl.checks import COUNT, NATURAL, UNIT, check_settings
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
 from mvl.types import Batch, BatchRequest, Field, GoalMix, Key, Loss, Params, Shapes
@@ -44,7 +44,7 @@ class Dual:
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, expectile=UNIT, widths=COUNT, anchors=NATURAL)
+        check_settings(self, size=COUNT, expectile=UNIT, widths=COUNT, anchors=NATURAL)
         if self.anchors and self.regularized == "downstream":
             raise UsageError("anchors belong to the bilinear surface; set regularized to own or both, or anchors to 0.")
 

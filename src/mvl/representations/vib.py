@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, Dense, apply_mlp, dense, init_dense, init_mlp, lecun
 from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
@@ -39,7 +39,7 @@ class VIB:
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, beta=NOT_NEGATIVE, widths=COUNT)
+        check_settings(self, size=COUNT, beta=NOT_NEGATIVE, widths=COUNT)
         if not self.widths:
             raise UsageError("VIB.widths must name at least one layer, which feeds the mean and the deviation.")
 

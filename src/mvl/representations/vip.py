@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import apply_mlp, init_mlp
 from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
 
@@ -30,7 +30,7 @@ class VIP:
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, widths=COUNT)
+        check_settings(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size

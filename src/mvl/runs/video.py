@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from mvl.checks import COUNT, SEED, check_fields
+from mvl.checks import COUNT, SEED, check_settings
 from mvl.errors import MvlError, UsageError
 from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.environments import Environments
@@ -48,7 +48,7 @@ class Shots:
     """Of a longer episode not every step is shown, so that there are no more frames than this."""
 
     def __post_init__(self) -> None:
-        check_fields(self, episodes=COUNT, seed=SEED, size=COUNT, fps=COUNT, frames=COUNT)
+        check_settings(self, episodes=COUNT, seed=SEED, size=COUNT, fps=COUNT, frames=COUNT)
         if self.size % 2 or not SMALLEST <= self.size <= LARGEST:
             raise UsageError(f"size must be an even number of pixels from {SMALLEST} to {LARGEST}, not {self.size}.")
 

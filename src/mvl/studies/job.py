@@ -7,7 +7,7 @@ from pathlib import Path
 from mvl.experiment import Experiment
 from mvl.recipes.families import canonical
 from mvl.runs.folder import Description
-from mvl.settings import written_out
+from mvl.settings import with_explicit_goals
 from mvl.studies.process import Order
 
 WITHOUT_EFFECT = {"log_every", "save_every", "steps_per_dispatch"}
@@ -60,7 +60,7 @@ def is_of(experiment: Experiment, description: Description) -> bool:
     evaluated = lambda s: (s.steps, s.eval_every, s.eval_episodes, s.eval_temperature)
     other = description.experiment
     same = (other.task, evaluated(other.schedule)) == (experiment.task, evaluated(experiment.schedule))
-    return same and written_out(other.recipe) == written_out(experiment.recipe)
+    return same and with_explicit_goals(other.recipe) == with_explicit_goals(experiment.recipe)
 
 
 def spelled(seeds: tuple[int, ...]) -> str:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
 from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
 
@@ -35,7 +35,7 @@ class Contrastive:
     crosses_goals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_fields(self, latent=COUNT, widths=COUNT)
+        check_settings(self, latent=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         action, goal = jax.random.split(key)

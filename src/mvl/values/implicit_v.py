@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, UNIT, check_fields
+from mvl.checks import COUNT, UNIT, check_settings
 from mvl.nets.mlp import apply_ensemble, init_ensemble
 from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
 
@@ -31,7 +31,7 @@ class ImplicitV:
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, expectile=UNIT, widths=COUNT)
+        check_settings(self, expectile=UNIT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         return init_ensemble(key, 2, shapes.observation + shapes.represented, self.widths, 1, norm=True)

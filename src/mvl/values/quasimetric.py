@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, apply_ensemble, apply_mlp, init_ensemble, init_mlp
 from mvl.nets.quasimetric import GROUP, interval_distance
@@ -47,7 +47,7 @@ class Quasimetric:
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, latent=COUNT, slack=NOT_NEGATIVE, widths=COUNT)
+        check_settings(self, latent=COUNT, slack=NOT_NEGATIVE, widths=COUNT)
         if self.latent % GROUP:
             raise UsageError(f"quasimetric needs a latent size that is a multiple of {GROUP}, not {self.latent}.")
 

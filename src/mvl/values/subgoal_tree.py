@@ -6,7 +6,7 @@ from typing import ClassVar
 import jax
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.checks import COUNT, check_settings
 from mvl.nets import reach
 from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
 
@@ -30,7 +30,7 @@ class SubgoalTree:
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, subgoals=COUNT, widths=COUNT)
+        check_settings(self, subgoals=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         return reach.init_critics(key, shapes, self.widths)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, NOT_NEGATIVE, UNIT, check_fields
+from mvl.checks import COUNT, NOT_NEGATIVE, UNIT, check_settings
 from mvl.nets import reach
 from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Midpoints, Params, Shapes
 
@@ -36,7 +36,7 @@ class Transitive:
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, expectile=UNIT, distance_power=NOT_NEGATIVE, widths=COUNT)
+        check_settings(self, expectile=UNIT, distance_power=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         return reach.init_critics(key, shapes, self.widths)
