@@ -9,7 +9,7 @@ from mvl.cli.parser import Parser, count, seed, share
 from mvl.errors import StoppedError, UsageError, unknown
 
 if TYPE_CHECKING:
-    from mvl.data.sources.episodes import Fields
+    from mvl.data.sources.episodes import ColumnNames
 
 ACTIONS = {
     "list": "list all tasks, and where their datasets come from",
@@ -153,7 +153,7 @@ def import_(argv: list[str]) -> None:
         options.source,
         options.to,
         kind=options.kind,
-        fields=_fields(options),
+        columns=_fields(options),
         held_out=options.held_out,
         rescale=options.rescale,
         overwrite=options.overwrite,
@@ -161,7 +161,7 @@ def import_(argv: list[str]) -> None:
     print(f"wrote {done.train} and {done.validation.name}: {done.episodes} episodes\n\n{card(npz.load(done.train))}")
 
 
-def _fields(options: Namespace) -> "Fields":
+def _fields(options: Namespace) -> "ColumnNames":
     """What the user named, over what the format names itself."""
     from mvl.data.importing import DEFAULTS, PLAIN, kind_of
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from mvl.data.importing import pair_at, write_pair
 from mvl.data.sources import minari
-from mvl.data.sources.episodes import Checked, Fields, checked
+from mvl.data.sources.episodes import Checked, ColumnNames, checked
 from mvl.data.sources.npz import default_folder
 from mvl.errors import DataError, MvlError, UsageError
 from mvl.tasks.ogbench import Published, alphas
@@ -38,7 +38,7 @@ OBSERVED = 59
 """Numbers in an observation of FrankaKitchen: positions and velocities of the robot, then of the objects."""
 ROBOT, OBJECTS = slice(0, 9), slice(18, 39)
 """Where the positions are in it."""
-FIELDS = Fields(observations=("observations/observation",), actions=("actions",))
+FIELDS = ColumnNames(observations=("observations/observation",), actions=("actions",))
 VIEW = View((0.35, -0.83, 0.43), 1.7, 0.36, 0, "x 1")
 
 
