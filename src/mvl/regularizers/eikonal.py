@@ -1,4 +1,4 @@
-"""The Eikonal rival: the value's slope is forced to one everywhere."""
+"""The Eikonal regularizer, the paper's baseline: it pulls the norm of the value's gradient towards 1."""
 
 from dataclasses import dataclass
 
@@ -36,5 +36,5 @@ class Eikonal:
         return self.weight * penalty, {"penalty": penalty, "slope": length.mean()}
 
     def slope(self, field: Field, head: int) -> Array:
-        """dV/ds at every point at once: a value depends on its own point alone, so the gradient of their sum is all of them."""
+        """dV/ds at every point, (batch, d): each value depends on its own point alone, so one gradient of their sum suffices."""
         return jax.grad(lambda points: field.at(points, field.goals)[head].sum())(field.points)

@@ -1,4 +1,4 @@
-"""Value-implicit pre-training: an embedding whose distances are values, learned from windows of episodes."""
+"""Value-implicit pre-training: an embedding in which negative distances are values, trained on windows of episodes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,7 +17,7 @@ class VIP:
     """z = phi(g), with V(s, g) = -|phi(s) - phi(g)| trained by VIP's dual objective.
 
     L = (1 - discount) mean -V(start, end) + log sum exp(V(here, end) + 1 - discount V(there, end)).
-    Windows lie within true episodes; the code VIP's published numbers come from lets them drift across borders.
+    Windows lie within one episode; in the code of the published numbers they may cross episode boundaries.
     """
 
     size: int = 256
