@@ -1,4 +1,4 @@
-"""Behavior cloning: do what the data did on the way to this goal."""
+"""Behavior cloning: imitate the actions of the data on the way to the goal."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, 
 
 @dataclass(frozen=True)
 class Clone:
-    """-mean log pi(a | s, z), pi a normal with unit variance; no value is asked."""
+    """-mean log pi(a | s, z), with pi a normal distribution of unit variance; uses no value."""
 
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of the policy."""
@@ -35,5 +35,5 @@ class Clone:
         return -unit_normal_log_prob(mean, batch.actions).mean(), {"error": error}
 
     def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
-        """A draw at the given temperature, kept inside the action range; at 0 the mean."""
+        """A sample at the given temperature, clipped to the action range; at 0, the mean."""
         return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)
