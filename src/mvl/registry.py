@@ -43,7 +43,8 @@ def _registered(axis: str, name: str) -> type[Any]:
     """The dataclass that a part's file defines, or that a plug-in points to."""
     for plugin in entry_points(group=f"mvl.{axis}"):
         if plugin.name == name:
-            return plugin.load()
+            part: type[Any] = plugin.load()
+            return part
     if name not in names(axis):
         raise unknown(axis, name, names(axis))
     module = importlib.import_module(f"{AXES[axis]}.{name}")
@@ -112,6 +113,6 @@ def _main_name() -> str:
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None:
-        return spec.name
+        return str(spec.name)
     file = getattr(main, "__file__", None)
     return Path(file).stem if file else "__main__"

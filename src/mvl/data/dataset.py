@@ -109,7 +109,8 @@ class Dataset:
     @cached_property
     def early(self) -> np.ndarray:
         """Transitions with a goal still ahead of them: all but the last of each episode."""
-        return self.transitions[self.transitions < self.final_goals[self.transitions]]
+        rows: np.ndarray = self.transitions[self.transitions < self.final_goals[self.transitions]]
+        return rows
 
     @cached_property
     def first_rows(self) -> np.ndarray:
@@ -141,7 +142,8 @@ class Dataset:
     @cached_property
     def steps(self) -> np.ndarray:
         """Next observation minus observation of each transition, (transitions, d)."""
-        return self.observations[self.transitions + 1] - self.observations[self.transitions]
+        steps: np.ndarray = self.observations[self.transitions + 1] - self.observations[self.transitions]
+        return steps
 
     @cached_property
     def statistics(self) -> Statistics:

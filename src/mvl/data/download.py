@@ -106,11 +106,12 @@ def _check_complete(partial: Path) -> None:
 
 def _recorded_checksums(folder: Path) -> dict[str, dict[str, Any]]:
     try:
-        return json.loads((folder / CHECKSUMS).read_text())
+        checksums: dict[str, dict[str, Any]] = json.loads((folder / CHECKSUMS).read_text())
     except FileNotFoundError:
         return {}
     except ValueError:
         raise DataError(f"{folder / CHECKSUMS} is not readable; delete it, and files that exist will not be verified.") from None
+    return checksums
 
 
 def _record_checksum(path: Path, fetched: Path) -> None:

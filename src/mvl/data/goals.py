@@ -52,7 +52,8 @@ def ahead_uniform(key: Key, rows: Array, final: Array) -> Array:
 
 def draw_rows(key: Key, rows: Indexable, count: int) -> Array:
     """`count` of the rows, uniformly with replacement."""
-    return rows[jax.random.randint(key, (count,), 0, rows.shape[0])]
+    drawn: Array = rows[jax.random.randint(key, (count,), 0, rows.shape[0])]
+    return drawn
 
 
 def draw_goal_rows(key: Key, data: Rows, rows: Array, mix: GoalMix, discount: float) -> Array:

@@ -48,7 +48,8 @@ def take(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """
     file = file_of(array)
     if file is None:
-        return array[rows]
+        in_memory: np.ndarray = array[rows]
+        return in_memory
     numbers = rows.reshape(-1)
     order, step = np.argsort(numbers), rows_per_chunk(array)
     cuts = np.searchsorted(numbers, np.arange(0, len(array) + step, step), sorter=order)

@@ -48,6 +48,10 @@ class NthRow:
     counts: Array  # (episodes,) how many such rows there are up to the end of each episode
     excluded: int
 
+    @classmethod
+    def of(cls, lengths: np.ndarray, excluded: int) -> "NthRow":
+        return cls(jnp.asarray(np.cumsum(lengths - excluded), jnp.int32), excluded)
+
     def __getitem__(self, numbers: Array) -> Array:
         return numbers + self.excluded * jnp.searchsorted(self.counts, numbers, side="right").astype(jnp.int32)
 
@@ -78,14 +82,13 @@ class Mapped(NamedTuple):
     def of(cls, dataset: Dataset) -> "Mapped":
         lengths = np.diff(np.concatenate([[-1], dataset.ends]))
         ends = jnp.asarray(dataset.ends, jnp.int32)
-        nth = lambda excluded: NthRow(jnp.asarray(np.cumsum(lengths - excluded), jnp.int32), excluded)
         goals = "observations" if dataset.oracle is None else "oracle"
         rows = Rows(
             observations=RequestTable("observations"),
             actions=RequestTable("actions"),
             goals=RequestTable(goals),
-            transitions=nth(1),
-            early=nth(2),
+            transitions=NthRow.of(lengths, excluded=1),
+            early=NthRow.of(lengths, excluded=2),
             first_rows=PerEpisode(ends, jnp.asarray(dataset.starts, jnp.int32)),
             final_goals=PerEpisode(ends, ends - 1),
         )
@@ -104,7 +107,8 @@ class Mapped(NamedTuple):
             requests.setdefault(request.table, {})[numbers.tobytes()] = numbers
         found = {table: self._rows(table, wanted) for table, wanted in requests.items()}
         fill = lambda leaf: found[leaf.table][np.asarray(leaf.rows).tobytes()] if isinstance(leaf, RowRequest) else leaf
-        return jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, RowRequest))
+        filled: Drawn = jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, RowRequest))
+        return filled
 
     def _rows(self, table: str, requests: dict[bytes, np.ndarray]) -> dict[bytes, np.ndarray]:
         taken = take(self.tables[table], np.stack(list(requests.values())))

@@ -80,13 +80,14 @@ class Pair:
         return self._is_planned() and checksum is not None and path.is_file() and fingerprint(path) == checksum
 
     def _is_planned(self) -> bool:
-        return self._read(PLAN) == json.loads(json.dumps(self.plan))
+        return bool(self._read(PLAN) == json.loads(json.dumps(self.plan)))
 
     def _read(self, name: str) -> dict[str, Any] | None:
         try:
-            return json.loads((self.folder / name).read_text())
+            content: dict[str, Any] = json.loads((self.folder / name).read_text())
         except (OSError, ValueError):
             return None
+        return content
 
     def _write(self, name: str, content: dict[str, Any]) -> None:
         with atomic(self.folder / name) as partial:

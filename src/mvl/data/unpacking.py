@@ -72,9 +72,10 @@ def _state(path: Path) -> dict[str, int]:
 def _noted(folder: Path) -> dict[str, int] | None:
     """State of the file from which the arrays of a folder were unpacked; None if unknown."""
     try:
-        return json.loads((folder / NOTE).read_text())
+        state: dict[str, int] = json.loads((folder / NOTE).read_text())
     except (FileNotFoundError, ValueError):
         return None
+    return state
 
 
 def _unpack(path: Path, name: str, target: Path) -> None:

@@ -37,4 +37,5 @@ class Eikonal:
 
     def slope(self, field: Field, head: int) -> Array:
         """dV/ds at every point, (batch, d): each value depends on its own point alone, so one gradient of their sum suffices."""
-        return jax.grad(lambda points: field.at(points, field.goals)[head].sum())(field.points)
+        slopes: Array = jax.grad(lambda points: field.at(points, field.goals)[head].sum())(field.points)
+        return slopes

@@ -57,8 +57,8 @@ def load(path: Path, goals: GoalColumns | None = None, out_of_core: bool = False
     arrays = unpack(path, wanted) if out_of_core else read(path, wanted)
     computed = np.asarray(goals.compute(*(arrays[column] for column in goals.columns)), np.float32) if goals else None
     oracle = arrays.get("goals") if computed is None else computed
-    required = (arrays[name] for name in REQUIRED)
-    return Dataset.from_arrays(*required, source=str(path), oracle=oracle, action_range=arrays.get("action_range"))
+    observations, actions, terminals = (arrays[name] for name in REQUIRED)
+    return Dataset.from_arrays(observations, actions, terminals, str(path), oracle, arrays.get("action_range"))
 
 
 def read(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:

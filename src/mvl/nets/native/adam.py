@@ -22,4 +22,5 @@ def adam(
     aliases = {1 + len(given) + i: i for i in range(len(moving))}
     shapes = [leaf.shape for leaf in moving]
     made = call("mvl_adam", shapes, rates, *given, *moving, aliases=aliases, copies=np.asarray(places, np.int64))
-    return jax.tree.unflatten(jax.tree.structure(trees), made)
+    updated: tuple[Any, ...] = jax.tree.unflatten(jax.tree.structure(trees), made)
+    return updated

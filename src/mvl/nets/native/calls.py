@@ -1,6 +1,6 @@
 """Calls of the C++ functions, which take and return float32 arrays on a CPU."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -26,6 +26,7 @@ def call(
     target: str, shapes: Sequence[tuple[int, ...]], *arrays: Array, aliases: dict[int, int] | None = None, **settings: Any
 ) -> Sequence[Array]:
     """Results of these shapes of a C++ function; `aliases` (argument: result) have results in the memory of arguments."""
-    results = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    described: Callable[..., jax.ShapeDtypeStruct] = jax.ShapeDtypeStruct
+    results = [described(shape, jnp.float32) for shape in shapes]
     function = jax.ffi.ffi_call(target, results, vmap_method="sequential", input_output_aliases=aliases)
     return function(*arrays, **settings, devices=jax.local_device_count())  # devices share the cores

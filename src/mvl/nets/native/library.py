@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -33,8 +35,9 @@ def disabled_reason() -> str:
     except OSError as error:
         print(f"mvl: networks run without native code: {error}", file=sys.stderr)
         return str(error)
+    capsule: Callable[[object], Any] = jax.ffi.pycapsule
     for name in TARGETS:
-        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
+        jax.ffi.register_ffi_target(name, capsule(getattr(library, name)), platform="cpu")
     return ""
 
 

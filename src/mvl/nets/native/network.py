@@ -57,7 +57,10 @@ def gradients(
         "mvl_mlp_backward", shapes, joined.rows, joined.base, *flat, *hidden, *ends, norm=_has_norm(joined.layers)
     )
     rows = jnp.einsum("erw,edw->rd", below, joined.layers.first)  # removed by the compiler where it is not used
-    return backward(Joined(rows, base, jax.tree.unflatten(jax.tree.structure(joined.layers), layers)))
+    found: tuple[MLP, Sequence[Array]] = backward(
+        Joined(rows, base, jax.tree.unflatten(jax.tree.structure(joined.layers), layers))
+    )
+    return found
 
 
 @custom_vmap

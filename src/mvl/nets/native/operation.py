@@ -84,12 +84,14 @@ def _tangent(formula: Formula, at: Any, hidden: list[Array], out: Array, tangent
     leaves, tree = jax.tree.flatten(at)
     given = jax.tree.leaves(tangents)
     mask = tuple(not isinstance(leaf, SymbolicZero) for leaf in given)
-    return _tangent_p.bind(out, *leaves, *hidden, *_chosen(mask, given), formula=formula, tree=tree, mask=mask)
+    tangent: Array = _tangent_p.bind(out, *leaves, *hidden, *_chosen(mask, given), formula=formula, tree=tree, mask=mask)
+    return tangent
 
 
 def _tangent_in_jax(*args: Array, formula: Formula, tree: Any, mask: Mask) -> Array:
     _, at, _, tangents = _parts(args, mask)
-    return jax.jvp(_of_chosen(formula, mask, at, tree), _chosen(mask, at), list(tangents))[1]
+    tangent: Array = jax.jvp(_of_chosen(formula, mask, at, tree), _chosen(mask, at), list(tangents))[1]
+    return tangent
 
 
 def _tangent_rule(primals: Sequence[Array], tangents: Sequence[Any], mask: Mask, **given: Any) -> tuple[Array, Array]:
@@ -110,7 +112,7 @@ def _tangent_transpose(gradient: Any, *args: Any, formula: Formula, tree: Any, m
     if type(gradient) is ad.Zero:
         return nothing + [None] * len(tangents)
     found = _gradients(formula, mask, jax.tree.unflatten(tree, at), list(hidden), out, gradient)
-    return nothing + [g if ad.is_undefined_primal(t) else None for g, t in zip(found, tangents, strict=True)]
+    return nothing + [g if isinstance(t, ad.UndefinedPrimal) else None for g, t in zip(found, tangents, strict=True)]
 
 
 def _tangent_batched(args: Sequence[Array], axes: Sequence[int | None], **given: Any) -> tuple[Array, int]:
@@ -120,7 +122,7 @@ def _tangent_batched(args: Sequence[Array], axes: Sequence[int | None], **given:
     return jax.lax.map(lambda one: _tangent_p.bind(*_replaced(mask, args, one), **given), batches), 0
 
 
-_tangent_p = Primitive("mvl_network_tangent")
+_tangent_p: Any = Primitive("mvl_network_tangent")
 _tangent_p.def_impl(_tangent_in_jax)
 _tangent_p.def_abstract_eval(lambda out, *_, **__: out)
 mlir.register_lowering(_tangent_p, mlir.lower_fun(_tangent_in_jax, multiple_results=False))
