@@ -74,8 +74,9 @@ def traced_steps():
 
 def train_on_two(data_file, folder):
     """What the process with two devices does: data in memory and on disk, and every batch in halves."""
-    split = BatchSharding.over(2, 16)
-    batches = jax.jit(lambda: split.cut(Learner(recipe(), Shapes(2, 2, 2)).draw(on_device(walk()), 0, jax.numpy.arange(3))))()
+    sharding = BatchSharding.over(2, 16)
+    learner, rows = Learner(recipe(), Shapes(2, 2, 2)), on_device(walk())
+    batches = jax.jit(lambda: sharding.constrain(learner.draw(rows, 0, jax.numpy.arange(3))))()
     assert [part.data.shape for part in batches.value_goals.vectors.addressable_shards] == [(3, 8, 2)] * 2
     steps = traced_steps()
     train(data_file, recipe(), run=folder / "held", devices=2, seeds=2, **SCHEDULE)

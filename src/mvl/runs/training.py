@@ -228,7 +228,7 @@ def _run(
     placed = Mapped.of if description.experiment.data.out_of_core else on_device
     rows = placed(data)
     if split and isinstance(rows, Rows):
-        rows = split.copied(rows)
+        rows = split.place(rows)
     session = Session(folder, description, rows, placed(validation), workers, split)
     with session:
         session.go(state)
