@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mvl.evaluation.environments import maker
+from mvl.evaluation.environments import simulator_maker
 from mvl.tasks import find_task
 from mvl.tasks.ogbench import OgbenchSimulator
 from mvl.tasks.simulator import Start, quiet_simulators
@@ -82,7 +82,7 @@ def test_points_that_share_a_simulator_do_not_disturb_each_other():
     """Two of them in turn, into walls and along them, against environments of their own."""
     name = "pointmaze-medium-navigate-v0"
     with quiet_simulators():
-        make = maker(find_task(name), None)
+        make = simulator_maker(find_task(name), None)
         plain, quick = [OgbenchSimulator(find_task(name)), OgbenchSimulator(find_task(name))], [make(), make()]
         assert quick[0].env is quick[1].env
         for start, one, other in zip((Start(1, 3), Start(4, 8)), plain, quick, strict=True):
