@@ -47,7 +47,7 @@ def marched_distance() -> np.ndarray:
     except ImportError:
         raise MvlError("fast marching needs scikit-fmm; install it with: pip install 'mollified-value-learning[toy]'") from None
     free = ARENA.grid()[2]
-    straight, circle = ARENA.away_from(GOAL), 2 * ARENA.spacing
+    straight, circle = ARENA.straight_distance(GOAL), 2 * ARENA.spacing
     marched = circle + skfmm.distance(np.ma.MaskedArray(straight - circle, ~free), dx=ARENA.spacing)
     return np.where(free, np.where(straight < circle, straight, marched.filled(np.inf)), np.inf)
 

@@ -39,7 +39,7 @@ class Found(NamedTuple):
 def all_fields(seed: int, steps: int, told: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Found]:
     """Every way to the field, by name; `told` hears how much of the training is done."""
     began = time.perf_counter()
-    found = {MARCHED: judged(marched_distance(), began), STRAIGHT: judged(ARENA.away_from(GOAL), time.perf_counter())}
+    found = {MARCHED: judged(marched_distance(), began), STRAIGHT: judged(ARENA.straight_distance(GOAL), time.perf_counter())}
     made = trainers()
     done = 0
 
@@ -68,7 +68,7 @@ def judged(distance: np.ndarray, began: float) -> Found:
         error=size(held - target) / size(target),
         shape_error=size(factor * held - target) / size(target),
         factor=factor,
-        ascent=ascent(-held, free, ARENA.away_from(GOAL) <= ARENA.radius),
+        ascent=ascent(-held, free, ARENA.straight_distance(GOAL) <= ARENA.radius),
         downhill=downhill(-held, true),
         jitter=jitter(-held, free),
         seconds=seconds,

@@ -35,8 +35,8 @@ class Page:
         for number, recording in enumerate(recordings):
             offset = np.zeros(3)
             if self.stages:
-                offset[self.view.beside] = 1.05 * np.ptp(self.stages[0].extent, axis=0)[self.view.beside]
-            self.stages.append(Stage(server.scene, f"/run{number + 1}", recording, offset, self.view.beside))
+                offset[self.view.side_axis] = 1.05 * np.ptp(self.stages[0].extent, axis=0)[self.view.side_axis]
+            self.stages.append(Stage(server.scene, f"/run{number + 1}", recording, offset, self.view.side_axis))
         self._camera(offset)
         self._lights()
         self._controls()
@@ -109,7 +109,7 @@ class Page:
         self.server.scene.configure_environment_map(None)
         self.server.scene.configure_default_lights(enabled=False)
         self.server.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 160), intensity=1.9)
-        above = self.stages[0].size * (0.8 * np.array(self.view.towards) + [-0.5, -0.3, 1.0])  # from behind the camera
+        above = self.stages[0].size * (0.8 * np.array(self.view.direction) + [-0.5, -0.3, 1.0])  # from behind the camera
         self.server.scene.add_light_directional("/sun", intensity=1.7, position=tuple(above), cast_shadow=True)
 
     def _camera(self, last: np.ndarray) -> None:
@@ -117,9 +117,9 @@ class Page:
         low, high = self.stages[0].extent[0], self.stages[-1].extent[1] + last
         middle = (low + high) / 2 + [0, 0, self.view.height * self.stages[0].size]
         size = np.ptp([low, high], axis=0)
-        away = self.view.distance * max(self.stages[0].size, 0.85 * float(size[self.view.beside]))
+        away = self.view.distance * max(self.stages[0].size, 0.85 * float(size[self.view.side_axis]))
         camera = self.server.initial_camera
-        camera.position = middle + away * np.array(self.view.towards)
+        camera.position = middle + away * np.array(self.view.direction)
         camera.look_at, camera.fov = middle, np.radians(45)
         camera.near, camera.far = away / 200, 20 * away
 

@@ -9,7 +9,7 @@ from matplotlib import colormaps
 from mvl.deploy.viewer.episodes import Episode, tip_site
 from mvl.deploy.viewer.geometry import Shape, ground, moving, placed, shapes
 from mvl.deploy.viewer.recording import Recording
-from mvl.tasks.maze import CELLS
+from mvl.tasks.maze import POINTS_PER_CELL
 
 TEAL, PURPLE, ORANGE, GRAY, WHITE = (0, 158, 115), (123, 50, 148), (213, 94, 0), (222, 224, 227), (255, 255, 255)
 """Paths of a mollified value, paths of any other; goals; floors; the lines of paths."""
@@ -143,7 +143,7 @@ class Stage:
         assert maze is not None
         free = values[maze.grid()[2]]
         scaled = np.clip((values - free.min()) / max(float(np.ptp(free)), 1e-9), 0, 1)
-        hidden = CELLS // 2  # the outer walls stand on the rim; without it, it cannot show from outside
+        hidden = POINTS_PER_CELL // 2  # the outer walls stand on the rim; without it, it cannot show from outside
         picture = (255 * colormaps["viridis"](scaled)[hidden:-hidden, hidden:-hidden, :3]).astype(np.uint8)
         left, right, bottom, top = maze.extent
         size = (right - left - maze.unit, top - bottom - maze.unit)
