@@ -47,9 +47,8 @@ def test_the_loss_by_hand(key):
     temperature = float(jnp.exp(nets.log_temperature))
     assert temperature == pytest.approx(0.1)
     next_actions, next_log = AGENT.act(nets.actor, batch.next_states, next_key)
-    after = np.asarray(apply_ensemble(target, batch.next_states, next_actions))[..., 0].min(0) - temperature * np.asarray(
-        next_log
-    )
+    next_values = np.asarray(apply_ensemble(target, batch.next_states, next_actions))[..., 0].min(0)
+    after = next_values - temperature * np.asarray(next_log)
     wanted = np.asarray(batch.rewards) + 0.9 * (1 - np.asarray(batch.ended)) * after
     critic = np.mean((np.asarray(apply_ensemble(nets.critics, batch.states, batch.actions))[..., 0] - wanted) ** 2)
     actions, log = AGENT.act(nets.actor, batch.states, here_key)
