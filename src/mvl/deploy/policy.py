@@ -35,7 +35,8 @@ class LoadedPolicy:
         if self._range is None:
             return action
         low, high = self._range
-        return low + (action + 1) / 2 * (high - low)
+        scaled: np.ndarray = low + (action + 1) / 2 * (high - low)
+        return scaled
 
     def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""

@@ -25,12 +25,12 @@ class Played(NamedTuple):
     @property
     def per_task(self) -> np.ndarray:
         """Success rate of each task."""
-        return self.success.mean(axis=2)  # (seeds, tasks)
+        return np.asarray(self.success.mean(axis=2))  # (seeds, tasks)
 
     @property
     def overall(self) -> np.ndarray:
         """Mean success rate over tasks."""
-        return self.per_task.mean(axis=1)  # (seeds,)
+        return np.asarray(self.per_task.mean(axis=1))  # (seeds,)
 
 
 def starts(goals: int, episodes: int, seed: tuple[int, ...]) -> list[Start]:

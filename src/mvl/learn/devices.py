@@ -22,7 +22,7 @@ def share_cores(seeds: int) -> None:
     """
     if jax.config.values["jax_num_cpu_devices"] < 1:
         with suppress(RuntimeError):
-            jax.config.update("jax_num_cpu_devices", equal_groups(seeds, cores()))
+            jax.config.update("jax_num_cpu_devices", equal_groups(seeds, cores()))  # type: ignore[no-untyped-call]
 
 
 def equal_groups(seeds: int, limit: int) -> int:
@@ -46,7 +46,7 @@ class SeedSharding:
 
     def on_each(self, function: Callable[..., Any], shared: int) -> Callable[..., Any]:
         """`function` on every device for its own seeds; all but the last `shared` arguments have a leading seed axis."""
-        by_seed, replicated = PartitionSpec("seeds"), PartitionSpec()
+        by_seed, replicated = _spec("seeds"), _spec()
 
         def distributed(*args: Any) -> Any:
             specs = (*[by_seed] * (len(args) - shared), *[replicated] * shared)
@@ -56,11 +56,11 @@ class SeedSharding:
 
     def place(self, state: Any) -> Any:
         """The state with its leading seed axis split over the devices."""
-        return jax.device_put(state, NamedSharding(self.mesh, PartitionSpec("seeds")))
+        return jax.device_put(state, NamedSharding(self.mesh, _spec("seeds")))
 
     def replicate(self, data: Any) -> Any:
         """A copy of the data on every device."""
-        return jax.device_put(data, NamedSharding(self.mesh, PartitionSpec()))
+        return jax.device_put(data, NamedSharding(self.mesh, _spec()))
 
     def to_one_device(self, state: Any) -> Any:
         """The state of all seeds on one device."""
@@ -90,7 +90,7 @@ class BatchSharding:
     @property
     def replicated(self) -> NamedSharding:
         """The sharding of arrays that every device has a copy of."""
-        return NamedSharding(self.mesh, PartitionSpec())
+        return NamedSharding(self.mesh, _spec())
 
     def partitioning(self) -> AbstractContextManager[Any]:
         """Context in which functions are compiled as one program partitioned over these devices."""
@@ -102,7 +102,7 @@ class BatchSharding:
 
         def copy(leaf: Any) -> Array:
             if id(leaf) not in known:
-                known[id(leaf)] = jax.make_array_from_process_local_data(self.replicated, np.asarray(leaf))
+                known[id(leaf)] = _from_local(self.replicated, leaf)
             return known[id(leaf)]
 
         return jax.tree.map(copy, tree)
@@ -113,7 +113,11 @@ class BatchSharding:
 
     def constrain(self, batches: Batch) -> Batch:
         """Batches (steps, batch, ...) split over the devices; for use inside a compiled function."""
-        return jax.tree.map(lambda leaf: jax.lax.with_sharding_constraint(leaf, self._split_axis(1, leaf)), batches)
+
+        def constrain(leaf: Array) -> Array:
+            return jax.lax.with_sharding_constraint(leaf, self._split_axis(1, leaf))  # type: ignore[no-any-return,no-untyped-call]
+
+        return _map_batch(constrain, batches)
 
     def local_part(self, batches: Batch) -> Batch:
         """The rows of batches (seeds, steps, batch, ...) that belong to this process's devices."""
@@ -124,17 +128,32 @@ class BatchSharding:
             size = leaf.shape[2] // jax.process_count()
             return leaf[:, :, jax.process_index() * size :][:, :, :size]
 
-        return jax.tree.map(part, batches)
+        return _map_batch(part, batches)
 
     def from_local_parts(self, parts: Batch) -> Batch:
         """Batches (seeds, steps, batch, ...) split over the devices, made from the local parts of all processes."""
-        put = jax.make_array_from_process_local_data
-        return jax.tree.map(lambda leaf: put(self._split_axis(2, leaf), np.asarray(leaf)), parts)
+        return _map_batch(lambda leaf: _from_local(self._split_axis(2, leaf), leaf), parts)
 
     def _split_axis(self, axis: int, leaf: Array) -> NamedSharding:
         """The sharding of an array whose batch axis is `axis`; replicated if it has none."""
-        spec = PartitionSpec(*[None] * axis, "batch") if leaf.ndim > axis else PartitionSpec()
+        spec = _spec(*[None] * axis, "batch") if leaf.ndim > axis else _spec()
         return NamedSharding(self.mesh, spec)
+
+
+def _spec(*axes: str | None) -> PartitionSpec:
+    """The mesh axis that each axis of an array is split over; None: not split."""
+    return PartitionSpec(*axes)  # type: ignore[no-untyped-call]
+
+
+def _from_local(sharding: NamedSharding, local: Array) -> Array:
+    """An array of all processes, made from the part of this one."""
+    return jax.make_array_from_process_local_data(sharding, np.asarray(local))  # type: ignore[no-any-return,no-untyped-call]
+
+
+def _map_batch(function: Callable[[Array], Array], batch: Batch) -> Batch:
+    """A batch with the function applied to every array."""
+    mapped: Batch = jax.tree.map(function, batch)
+    return mapped
 
 
 def _choose_devices(count: int, processes: int) -> list[jax.Device]:

@@ -38,7 +38,10 @@ def over_seeds(function: Callable[..., Any], seeds: int, shared: int = 0) -> Cal
 
     def many_seeds(*args: Any) -> Any:
         per_seed, common = args[: len(args) - shared], args[len(args) - shared :]
-        one = lambda own: function(*own, *common)
+
+        def one(own: Any) -> Any:
+            return function(*own, *common)
+
         return jax.lax.map(one, per_seed) if jax.default_backend() == "cpu" else jax.vmap(one)(per_seed)
 
     return one_seed if seeds == 1 else many_seeds
@@ -46,7 +49,8 @@ def over_seeds(function: Callable[..., Any], seeds: int, shared: int = 0) -> Cal
 
 def initial_state(learner: Learner, seeds: Sequence[int]) -> State:
     """The states of all seeds before training, stacked along a leading seed axis."""
-    return jax.jit(jax.vmap(learner.init))(jnp.asarray(seeds, jnp.uint32))
+    state: State = jax.jit(jax.vmap(learner.init))(jnp.asarray(seeds, jnp.uint32))
+    return state
 
 
 def dispatches(

@@ -52,7 +52,7 @@ def _native_adam_step(
 
 def _is_adam(path: tuple[Any, ...], _: Any) -> bool:
     """Whether a path in the optimizer's state ends at a member of Adam's state, not at a parameter of the same name."""
-    return getattr(path[-1], "tuple_name", "") == optax.ScaleByAdamState.__name__
+    return bool(getattr(path[-1], "tuple_name", "") == optax.ScaleByAdamState.__name__)
 
 
 def _target_indices(params: Any, targets_of: Callable[[Any], Any]) -> list[int]:

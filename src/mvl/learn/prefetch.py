@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TypeVar
 
 import jax
 import numpy as np
@@ -15,6 +15,8 @@ from mvl.learn.devices import BatchSharding
 from mvl.learn.learner import Learner
 from mvl.types import Batch
 
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 PASS_BYTES = 2**28
 """Upper limit of the bytes read in one pass over the files; the batches of one call are read together in any case."""
 
@@ -27,7 +29,10 @@ def read_batches(
     Several calls share one pass over the files, since a pass costs nearly the same for many rows as for few.
     """
     draw = jax.jit(jax.vmap(partial(learner.draw, data.rows), in_axes=(0, None)))
-    steps_of = lambda call: np.arange(call, call + calls.step, dtype=np.int32)
+
+    def steps_of(call: int) -> np.ndarray:
+        return np.arange(call, call + calls.step, dtype=np.int32)
+
     call_bytes = data.bytes_of(jax.eval_shape(draw, seeds, steps_of(0)))
     count = max(1, PASS_BYTES // call_bytes)
 
@@ -39,10 +44,10 @@ def read_batches(
     return chain.from_iterable(prefetch(read, (calls[first : first + count] for first in range(0, len(calls), count))))
 
 
-def prefetch(make: Callable[[Any], Any], inputs: Iterable[Any]) -> Iterator[Any]:
+def prefetch(make: Callable[[Input], Output], inputs: Iterable[Input]) -> Iterator[Output]:
     """Outputs of `make` in order, each computed in a background thread while the previous one is used."""
     with ThreadPoolExecutor(1) as pool:
-        waiting: deque[Future[Any]] = deque()
+        waiting: deque[Future[Output]] = deque()
         for value in inputs:
             waiting.append(pool.submit(make, value))
             if len(waiting) == 2:

@@ -75,11 +75,11 @@ def joined(coordinator: str | None, processes: int | None, process_id: int | Non
         readable = _readable(error)
         if not _notify_all(team, str(readable) or "interrupted"):
             _exit(readable)
-        jax.distributed.shutdown()
+        _disconnect()
         if readable is error:
             raise
         raise readable from None
-    jax.distributed.shutdown()
+    _disconnect()
 
 
 def _join(coordinator: str, processes: int | None, process_id: int | None) -> None:
@@ -97,6 +97,11 @@ def _join(coordinator: str, processes: int | None, process_id: int | None) -> No
         jax.distributed.initialize(None if coordinator == "auto" else coordinator, processes, process_id)
     except (ValueError, RuntimeError) as error:
         raise MvlError(f"the processes could not connect at {coordinator} ({_first_line(error)}); check the address.") from None
+
+
+def _disconnect() -> None:
+    """JAX's shutdown, which waits for the other processes."""
+    jax.distributed.shutdown()  # type: ignore[no-untyped-call]
 
 
 def _client() -> Any:

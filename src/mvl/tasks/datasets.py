@@ -39,5 +39,9 @@ def fetch(
 def missing(tasks: Iterable[Task], folder: Path | None) -> list[Task]:
     """Tasks whose files are in none of the data folders; only one of several that share a dataset."""
     by_dataset = {task.dataset: task for task in tasks if task.dataset}
-    complete = lambda place, name: all((place / f"{name}{part}.npz").exists() for part in ("", "-val"))
-    return [task for name, task in by_dataset.items() if not any(complete(place, name) for place in folders(folder))]
+    return [task for name, task in by_dataset.items() if not any(_complete(place, name) for place in folders(folder))]
+
+
+def _complete(folder: Path, name: str) -> bool:
+    """Whether both files of a dataset are in a folder."""
+    return all((folder / f"{name}{part}.npz").exists() for part in ("", "-val"))

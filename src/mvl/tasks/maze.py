@@ -57,7 +57,8 @@ class Maze(NamedTuple):
     def straight_distance(self, point: np.ndarray) -> np.ndarray:
         """Straight-line distance of every grid point to a point, (rows, columns)."""
         x, y, _ = self.grid()
-        return np.hypot(x[None, :] - point[0], y[:, None] - point[1])
+        distance: np.ndarray = np.hypot(x[None, :] - point[0], y[:, None] - point[1])
+        return distance
 
 
 def load_maze(name: str) -> Maze:
@@ -117,7 +118,8 @@ class MazeGenerator:
 
     def _shortest_path(self, cell: Cell, goal: Cell) -> tuple[np.ndarray, np.ndarray]:
         """Center of the next cell on the shortest path, and the distance of every cell to the goal."""
-        return self.env.get_oracle_subgoal(self.env.ij_to_xy(cell), self.env.ij_to_xy(goal))
+        center, distances = self.env.get_oracle_subgoal(self.env.ij_to_xy(cell), self.env.ij_to_xy(goal))
+        return center, distances
 
     def episode(self, seed: int) -> dict[str, np.ndarray]:
         """Rows of one episode: observations, actions, terminals and the simulator's state."""
@@ -139,7 +141,8 @@ class MazeGenerator:
         """Vector to walk along: to the next cell of the shortest path, or in explore episodes a random one."""
         if self.kind != "explore":
             position, env = self.env.get_xy(), self.env
-            return self.shortest_path(env.xy_to_ij(position), env.xy_to_ij(env.cur_goal_xy))[0] - position
+            next_center, _ = self.shortest_path(env.xy_to_ij(position), env.xy_to_ij(env.cur_goal_xy))
+            return np.asarray(next_center - position)
         if time % EXPLORE_TURN == 0:
             self.heading = np.random.normal(size=2)
         return self.heading

@@ -76,6 +76,8 @@ def _limit(environment: str) -> int:
 class OgbenchSimulator:
     """An environment of OGBench, seeded so that an episode depends only on its start and the actions."""
 
+    observation: np.ndarray
+
     def __init__(self, task: Task) -> None:
         self.env: Any = task.make_env()
         self.keeps_goal_state = False

@@ -86,7 +86,8 @@ class GymSimulator:
         if action_range is None:
             return action
         low, high = np.asarray(action_range, np.float32)
-        return low + (action + 1) / 2 * (high - low)
+        scaled: np.ndarray = low + (action + 1) / 2 * (high - low)
+        return scaled
 
     def _vector(self, observation: Any) -> np.ndarray:
         inner = observation.get("observation") if isinstance(observation, dict) else observation

@@ -10,7 +10,8 @@ LAST_GROUP = 2
 """Geoms of later groups are only for collisions; MuJoCo's own viewer hides them too."""
 SHARP_ANGLE = np.radians(35)
 """Faces at a larger angle to each other are drawn with a sharp edge."""
-
+ROUND = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_ELLIPSOID, mujoco.mjtGeom.mjGEOM_CAPSULE)
+"""Geoms without sharp edges."""
 MARGIN = 0.08
 """Width of the floor around the objects on it, as a share of their extent."""
 
@@ -50,7 +51,8 @@ def ground(model: Any, drawn: list[Shape], states: list[np.ndarray]) -> np.ndarr
 
 def placed(points: np.ndarray, pose: np.ndarray) -> np.ndarray:
     """Points (n, 3) of a body with this pose (7,), in world coordinates."""
-    return points @ _rotation(pose[3:]).T + pose[:3]
+    moved: np.ndarray = points @ _rotation(pose[3:]).T + pose[:3]
+    return moved
 
 
 def _visible(model: Any, geom: int) -> bool:
@@ -69,19 +71,22 @@ def _merged(model: Any, body: int, geoms: list[int]) -> Shape:
 def _mesh(model: Any, geom: int) -> trimesh.Trimesh:
     """A geom in its own frame; only faces with a smooth transition share vertices."""
     size, kind = model.geom_size[geom], mujoco.mjtGeom(model.geom_type[geom])
+    mesh: trimesh.Trimesh
     if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
-        return trimesh.creation.icosphere(subdivisions=3, radius=size[0])
-    if kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
-        return trimesh.creation.icosphere(subdivisions=3).apply_scale(size)
-    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
-        return trimesh.creation.capsule(radius=size[0], height=2 * size[1], count=(16, 16))
-    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        mesh = trimesh.creation.icosphere(subdivisions=3, radius=size[0])
+    elif kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
+        mesh = trimesh.creation.icosphere(subdivisions=3).apply_scale(size)
+    elif kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        mesh = trimesh.creation.capsule(radius=size[0], height=2 * size[1], count=(16, 16))
+    elif kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
         mesh = trimesh.creation.cylinder(radius=size[0], height=2 * size[1])
     elif kind == mujoco.mjtGeom.mjGEOM_BOX:
         mesh = trimesh.creation.box(extents=2 * size)
     else:
         mesh = _asset_mesh(model, model.geom_dataid[geom])
-    return trimesh.graph.smooth_shade(mesh, angle=SHARP_ANGLE)
+    if kind not in ROUND:
+        mesh = trimesh.graph.smooth_shade(mesh, angle=SHARP_ANGLE)
+    return mesh
 
 
 def _asset_mesh(model: Any, number: int) -> trimesh.Trimesh:

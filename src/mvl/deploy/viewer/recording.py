@@ -81,7 +81,8 @@ def _play_all(
 
         def choose(observation: np.ndarray, goal: np.ndarray, time: int, number: int = number) -> np.ndarray:
             rows = np.asarray(observation, np.float32)[None, None], np.asarray(goal, np.float32)[None, None]
-            return act(*rows, np.array([number]), time)[0, 0]
+            action: np.ndarray = act(*rows, np.array([number]), time)[0, 0]
+            return action
 
         def step(done: int, before: int = number * longest) -> None:
             report(before + done, len(plan) * longest)

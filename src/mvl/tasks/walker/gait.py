@@ -42,7 +42,8 @@ def outputs(walker: Walker, body: np.ndarray, direction: np.ndarray) -> tuple[np
 
 def walk(walker: Walker, body: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """The action, (..., 8), that moves the body in a direction."""
-    return np.tanh(outputs(walker, body, direction)[0])
+    action: np.ndarray = np.tanh(outputs(walker, body, direction)[0])
+    return action
 
 
 def upside_down(body: np.ndarray) -> bool:
@@ -76,4 +77,5 @@ def load(path: Path = SHIPPED) -> Walker:
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
-    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi).astype(np.float32) * (x + 0.044715 * x**3)))
+    activation: np.ndarray = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi).astype(np.float32) * (x + 0.044715 * x**3)))
+    return activation

@@ -117,7 +117,8 @@ def train_ant(steps: int, seed: int = 0, report: Report = lambda done, total: No
 def explore(walker: Walker, body: np.ndarray, direction: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A random action of the policy, (8,)."""
     mean, log_deviation = outputs(walker, body, direction)
-    return np.tanh(mean + np.exp(np.clip(log_deviation, *LOG_DEVIATIONS)) * rng.normal(size=JOINTS))
+    action: np.ndarray = np.tanh(mean + np.exp(np.clip(log_deviation, *LOG_DEVIATIONS)) * rng.normal(size=JOINTS))
+    return action
 
 
 def as_walker(actor: MLP) -> Walker:
@@ -148,4 +149,5 @@ def measure_gait(walker: Walker, steps: int = 5_000, noise: float = 0.2, seed: i
 
 def normalized(vectors: np.ndarray) -> np.ndarray:
     """Vectors (..., n) divided by their lengths."""
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    directions: np.ndarray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return directions
