@@ -69,7 +69,7 @@ def test_the_stitcher_goes_four_cells_and_stays():
     rows = walker.episode(3)["observations"]
     assert len(rows) == 201
     cells = [walker.env.xy_to_ij(row) for row in rows]
-    assert walker.way(cells[0], cells[-1])[1][cells[0]] == 4
+    assert walker.shortest_path(cells[0], cells[-1])[1][cells[0]] == 4
     assert len(set(cells[-60:])) == 1
 
 

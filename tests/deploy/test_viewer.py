@@ -146,8 +146,8 @@ def runs(tmp_path_factory):
     [
         (["nowhere"], "nowhere is not a run folder"),
         (["maze", "maze", "maze"], "two runs can be set side by side, not 3"),
-        (["maze", "cube"], f"{MAZE} and {CUBE} are different environments; look at them one at a time"),
-        (["file"], "which has no 3-D environment to look at"),
+        (["maze", "cube"], f"{MAZE} and {CUBE} are different environments; view one run at a time"),
+        (["file"], "which has no 3-D environment; choose another run"),
         (["maze", "--episodes", "0"], "--episodes: must be a whole number of at least 1"),
         (["maze", "--host", "no such host"], "cannot listen at no such host"),
         (["maze", "--port", "99999"], "--port: must be a whole number of at least 0 and at most 65535"),

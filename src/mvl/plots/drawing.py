@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from mvl.errors import UsageError
 from mvl.files import atomic, new_file
-from mvl.tasks.maze import CELLS, Maze
+from mvl.tasks.maze import POINTS_PER_CELL, Maze
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's."""
@@ -18,7 +18,7 @@ SUFFIXES = (".png", ".svg")
 DOTS = 110
 """Per inch: readable in print, and the largest picture stays below 300 kB. SVG has no such limit."""
 LEVELS = 21
-ARROWS = CELLS // 2
+ARROWS = POINTS_PER_CELL // 2
 """Grid points from one arrow to the next."""
 
 

@@ -65,4 +65,4 @@ def _figures(maze: Maze, values: np.ndarray, goal: np.ndarray) -> str:
     distances = geodesic(maze, goal)
     free = np.isfinite(distances)
     rank = correlation_of(spearmanr, values[free], -distances[free])
-    return f"rank {rank:.2f}, ascent {ascent(values, free, maze.away_from(goal) <= maze.radius):.0%}"
+    return f"rank {rank:.2f}, ascent {ascent(values, free, maze.straight_distance(goal) <= maze.radius):.0%}"

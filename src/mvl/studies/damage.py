@@ -24,7 +24,7 @@ def set_aside(experiments: Iterable[Experiment], store: Path, say: Callable[[str
 def _set_aside(run: Path, experiment: Experiment, store: Path) -> str:
     """What became of it. A run that is in use by another process is left alone."""
     try:
-        with RunFolder(run).claimed():
+        with RunFolder(run).locked():
             if run not in held(experiment, store, None).damaged:  # another sweep was faster
                 return "mended meanwhile"
             to = _free(run)
