@@ -14,7 +14,7 @@ from mvl.cli import main
 from mvl.studies import execution as go
 from mvl.studies.engines import local
 from mvl.studies.job import Job, folder_of
-from mvl.studies.process import Order, begin
+from mvl.studies.process import JobSpec, start
 from mvl.studies.store import is_done, with_seeds
 
 
@@ -107,8 +107,8 @@ def test_failures_are_told_last_with_a_code(tmp_path, capsys, monkeypatch):
 
 
 def test_a_child_ends_with_its_starter(tmp_path):
-    order = Order(str(tmp_path / "run"), ("train", "--help"), str(tmp_path / "log"), str(tmp_path / "clock"))
-    child = begin(order)
+    job = JobSpec(str(tmp_path / "run"), ("train", "--help"), str(tmp_path / "log"), str(tmp_path / "clock"))
+    child = start(job)
     os.kill(child.pid, signal.SIGSTOP)  # it cannot finish by itself before its starter is gone
     assert child.stdin is not None
     child.stdin.close()
