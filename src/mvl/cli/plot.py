@@ -94,8 +94,8 @@ def _compare(options: argparse.Namespace, to: Path) -> None:
     from mvl.plots.grids import grid
     from mvl.runs.display import counting
 
-    with counting("runs") as told:
-        grid(options.runs, to, options.task, options.rows, told)
+    with counting("runs") as report:
+        grid(options.runs, to, options.task, options.rows, report)
 
 
 DRAW = {"field": _field, "fan": _fan, "curve": _curve, "compare": _compare}

@@ -20,12 +20,12 @@ class Curve(NamedTuple):
     label: str
     steps: list[int]
     means: list[Estimate]
-    """Over seeds, at each step."""
+    """Mean over seeds with its interval, at each step."""
     seeds: int
 
 
 def curves(runs: list[Path], to: Path) -> None:
-    """Success of each run at its evaluations, mean over seeds; shaded are 95 % intervals of that mean (Student's)."""
+    """Draw the success of each run at its evaluations: the mean over seeds, with its 95 % interval (Student's t) shaded."""
     found = [(path, *RunFolder.open(path)) for path in runs]
     labels = _labels([(path, description) for path, _, description in found])
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
@@ -52,6 +52,7 @@ def curves(runs: list[Path], to: Path) -> None:
 
 
 def read(label: str, path: Path, folder: RunFolder) -> Curve:
+    """The success of a run over its training steps."""
     rows = [row for row in metrics.read(folder.evaluations_file) if "overall" in row]
     if not rows:
         raise UsageError(f"{path} has no evaluated success to draw; curves need a run that was evaluated in its environment.")
@@ -61,6 +62,6 @@ def read(label: str, path: Path, folder: RunFolder) -> Curve:
 
 
 def _labels(found: list[tuple[Path, Description]]) -> list[str]:
-    """Recipes, unless two runs share one: then the names of their folders."""
+    """The names of the recipes, or of the run folders if two runs have the same recipe."""
     recipes = [description.experiment.recipe_name for _, description in found]
     return recipes if len(set(recipes)) == len(recipes) else [path.resolve().name for path, _ in found]
