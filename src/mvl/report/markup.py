@@ -1,11 +1,11 @@
-"""Pieces of a page. Texts are escaped here; what is markup already is told by its type."""
+"""Elements of an HTML page. All text is escaped here, except text of type `Markup`."""
 
 from collections.abc import Sequence
 from html import escape
 
 
 class Markup(str):
-    """Text that is HTML, and safe."""
+    """A string that is HTML already and must not be escaped."""
 
 
 def html(piece: object) -> str:
@@ -13,7 +13,10 @@ def html(piece: object) -> str:
 
 
 def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1, total: bool = False) -> Markup:
-    """A table in a box of its own that scrolls; the first cell of a row is its head, cells beyond `left` are numbers."""
+    """A table in a box that scrolls; the first cell of a row is its header, columns from `left` on are right-aligned numbers.
+
+    With `total`, the last row is set apart as a total.
+    """
     kind = lambda place: ' class="n"' if place >= left else ""
     head = "".join(f'<th scope="col"{kind(place)}>{html(text)}</th>' for place, text in enumerate(heads))
     lines = []
@@ -29,6 +32,7 @@ def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], 
 
 
 def facts(pairs: Sequence[tuple[str, object]]) -> Markup:
+    """A list of names and what they are."""
     return Markup("<dl>" + "".join(f"<dt>{html(name)}</dt><dd>{html(text)}</dd>" for name, text in pairs) + "</dl>")
 
 
@@ -36,5 +40,6 @@ def paragraph(text: object, kind: str = "") -> Markup:
     return Markup(f'<p class="{kind}">{html(text)}</p>' if kind else f"<p>{html(text)}</p>")
 
 
-def folded(title: str, inside: Markup) -> Markup:
+def collapsible(title: str, inside: Markup) -> Markup:
+    """A part of the page that is hidden until its title is clicked."""
     return Markup(f"<details><summary>{html(title)}</summary>{inside}</details>")
