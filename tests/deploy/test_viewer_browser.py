@@ -160,7 +160,7 @@ def test_the_command_serves_this_machine_alone_and_ends_at_ctrl_c(tmp_path):
             out, err = viewer.communicate(timeout=PATIENCE)
         finally:
             viewer.kill()
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+ \(Ctrl-C ends it\)\n", line), err
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+ \(stop with Ctrl-C\)\n", line), err
     assert out == ""
     assert "Traceback" not in err
     assert viewer.returncode == 130

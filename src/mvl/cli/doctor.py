@@ -1,4 +1,4 @@
-"""`mvl doctor`: what this machine has."""
+"""`mvl doctor`: devices, versions, datasets and renderers of this machine."""
 
 import shutil
 from pathlib import Path
@@ -39,5 +39,5 @@ def report() -> str:
 
 
 def _existing(path: Path) -> Path:
-    """The path, or the nearest folder above it that exists."""
+    """The path, or its nearest parent folder that exists."""
     return path if path.exists() else _existing(path.parent)

@@ -28,4 +28,4 @@ def _provide(task: Task, folder: Path | None, episodes: int | None) -> None:
         if task.generator:
             generate(task, folder or default_folder(), episodes=episodes, report=bar(f"generating {task.dataset}"))
         else:
-            fetch(task, folder, report=lambda name: bar(f"fetching {name}"))
+            fetch(task, folder, report=lambda name: bar(f"downloading {name}"))
