@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from made_runs import STEPS, TASK, TINY, WORDS, experiment, write_walks
+from made_runs import STEPS, TASK, TINY, TINY_FLAGS, experiment, write_walks
 
 from mvl.cli import main
 from mvl.studies import execution as go
@@ -46,7 +46,7 @@ def wait_until(condition, seconds: float = 600.0) -> None:
 def test_killed_in_the_middle_it_goes_on_and_redoes_nothing(tmp_path):
     data, store = write_walks(tmp_path / "data"), tmp_path / "store"
     command = [sys.executable, "-m", "mvl", "reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "bc", "ORIG"]
-    command += ["--seeds", "1", "--at-once", "1", "--store", str(store), "--data", str(data), "--", *WORDS]
+    command += ["--seeds", "1", "--at-once", "1", "--store", str(store), "--data", str(data), "--", *TINY_FLAGS]
     settings = {name.replace(".", "__"): text for name, text in TINY.items()}
     done, cut = (folder_of(experiment(recipe, **settings), store) / "seeds-0" for recipe in ("bc", "gcivl"))
 
