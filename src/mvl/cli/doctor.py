@@ -34,7 +34,8 @@ def report() -> str:
     for folder in folders():
         files = sorted(folder.glob("*.npz")) if folder.is_dir() else []
         lines.append(f"  {folder}: {len(files)} files" if files else f"  {folder}: none")
-    lines += [f"  {shutil.disk_usage(_existing(folders()[-1])).free / 1e9:.0f} GB free there"]
+    last = folders()[-1]
+    lines += [f"  {shutil.disk_usage(_existing(last)).free / 1e9:.0f} GB free for {last}"]
     return "\n".join([*lines, "rendering (needed for videos only)", *[f"  {line}" for line in rendering()]])
 
 

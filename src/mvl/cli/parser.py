@@ -53,7 +53,7 @@ class _Help(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises `UsageError` instead of printing its usage and exiting."""
 
-    def __init__(self, **kwargs) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=_Help, **kwargs)
 
     def error(self, message: str) -> NoReturn:

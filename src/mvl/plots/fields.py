@@ -48,7 +48,7 @@ def picture(run: Path | str, to: Path, episodes: int = 4, task: int | None = Non
 def chosen_tasks(task: int | None, tasks: int) -> list[int]:
     """Task indices from 0: all of them, or only `task`, which is counted from 1."""
     if task is not None and not 1 <= task <= tasks:
-        raise UsageError(f"there are tasks 1 to {tasks}, not {task}.")
+        raise UsageError(f"task {task} does not exist; choose one of 1 to {tasks}.")
     return list(range(tasks)) if task is None else [task - 1]
 
 

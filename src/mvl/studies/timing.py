@@ -56,7 +56,8 @@ class Probe:
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        return json.loads(line) if line else {}
+        answer: dict[str, Any] = json.loads(line) if line else {}
+        return answer
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
@@ -75,17 +76,17 @@ def estimates(
     Measured times are written to the store unless `remember` is false.
     """
     timings = _read_timings(store)
-    found = {}
+    estimated = {}
     for index, job in enumerate(jobs):
         report(index, len(jobs))
         per_seed = _from_finished_runs(job, store) or _from_measurements(job, timings, probe)
         if per_seed is not None:
             steps = job.experiment.schedule.steps * len(job.experiment.seeds)
-            found[job] = per_seed * len(job.experiment.seeds) * (1 - progress_of(job) / steps)
+            estimated[job] = per_seed * len(job.experiment.seeds) * (1 - progress_of(job) / steps)
     report(len(jobs), len(jobs))
     if remember:
         _write_timings(timings, store)
-    return found
+    return estimated
 
 
 def step_times(
@@ -93,16 +94,16 @@ def step_times(
 ) -> dict[Experiment, float]:
     """Seconds of a training step of one seed; experiments that cannot be measured on this machine are left out."""
     timings = _read_timings(store)
-    found = {}
+    estimated = {}
     with Probe() as probe:
         for index, experiment in enumerate(experiments):
             report(index, len(experiments))
             seconds = _step(experiment, 1, data, timings, probe)
             if seconds is not None:
-                found[experiment] = seconds
+                estimated[experiment] = seconds
     report(len(experiments), len(experiments))
     _write_timings(timings, store)
-    return found
+    return estimated
 
 
 def _from_finished_runs(job: Job, store: Path) -> float | None:
@@ -124,7 +125,7 @@ def _from_measurements(job: Job, timings: dict[str, Any], probe: Probe) -> float
     if step is None or not timings.get(name):
         return None
     play = timings[name]
-    evaluation = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
+    evaluation: float = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
     return schedule.steps * step / seeds + -(-schedule.steps // schedule.eval_every) * evaluation
 
 
@@ -143,7 +144,8 @@ def _step(experiment: Experiment, seeds: int, data: Path | None, timings: dict[s
     )
     if "step" not in timings.get(kind, {}):
         timings[kind] = probe.ask(experiment=experiment.to_json(), sizes=_sizes(experiment, data), seeds=seeds)
-    return timings[kind].get("step")
+    seconds: float | None = timings[kind].get("step")
+    return seconds
 
 
 def _sizes(experiment: Experiment, data: Path | None) -> list[int]:
@@ -157,7 +159,8 @@ def _sizes(experiment: Experiment, data: Path | None) -> list[int]:
 
 def _read_timings(store: Path) -> dict[str, Any]:
     try:
-        return json.loads((store / "timing.json").read_text())
+        timings: dict[str, Any] = json.loads((store / "timing.json").read_text())
+        return timings
     except (FileNotFoundError, ValueError):
         return {}
 

@@ -62,15 +62,19 @@ def environment_time(task: str) -> dict[str, float]:
     from mvl.tasks.simulator import Start
 
     warnings.simplefilter("ignore")  # Gymnasium and MuJoCo warn about number types
-    found = find_task(task)
-    simulator = found.make_simulator()
+    timed_task = find_task(task)
+    simulator = timed_task.make_simulator()
     simulator.reset(Start(1, 0))
     simulator.env.action_space.seed(0)
     action = simulator.env.action_space.sample()  # repeated, as by a policy stuck at a wall, where a step takes longest
     began, count = time.perf_counter(), 100
     for _ in range(count):
         simulator.step(action)
-    return {"play": (time.perf_counter() - began) / count, "length": found.episode_limit(simulator.env), "tasks": found.goals}
+    return {
+        "play": (time.perf_counter() - began) / count,
+        "length": timed_task.episode_limit(simulator.env),
+        "tasks": timed_task.goals,
+    }
 
 
 if __name__ == "__main__":
