@@ -57,7 +57,8 @@ def measure(path: Path, mapped: bool, options: argparse.Namespace) -> dict[str, 
     flags = ["--child", str(path), "--steps", str(options.steps), "--folder", str(runs)]
     command = [sys.executable, __file__, *flags, *(["--mapped"] if mapped else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measured
 
 
 def main() -> None:

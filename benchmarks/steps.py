@@ -15,6 +15,7 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 HERE = Path(__file__).parents[1]
@@ -102,8 +103,9 @@ def difference(one: Tree, other: Tree) -> str:
 def compare(recipe: str, other_folder: Path, options: argparse.Namespace) -> float:
     """The median over rounds of this tree's time per step / the other's; a round's time is its median, or its least."""
     one, other = (Tree(folder, recipe, options.steps, options.cores) for folder in (HERE, other_folder))
-    summarize = min if options.least else statistics.median
-    ratios, times = [], []
+    summarize: Callable[[Iterable[float]], float] = min if options.least else statistics.median
+    ratios: list[float] = []
+    times: list[tuple[float, float]] = []
     for _ in range(options.rounds):
         pairs = []
         for turn in range(options.turns):

@@ -5,6 +5,7 @@ half of the goals, measured on the other), and how far z moves in some more trai
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -32,7 +33,7 @@ def regression_error(z: np.ndarray, goals: np.ndarray) -> float:
 
 def movement(before: np.ndarray, after: np.ndarray) -> float:
     """Root mean square distance that z moved, relative to its standard deviation."""
-    length = lambda array: np.sqrt(np.square(array).sum(axis=1).mean())
+    length: Callable[[np.ndarray], float] = lambda array: np.sqrt(np.square(array).sum(axis=1).mean())
     return float(length(after - before) / length(before - before.mean(axis=0)))
 
 

@@ -70,7 +70,7 @@ class Short:
         (["compare", "nowhere", "--task", "0"], 2, "must be a whole number of at least 1, not '0'"),
         (["compare", "value", "ant"], 2, "different tasks"),
         (["compare", "value", "bc"], 2, "learns no value to draw"),
-        (["compare", "value", "--task", "6"], 2, "tasks 1 to 5, not 6"),
+        (["compare", "value", "--task", "6"], 2, "task 6 does not exist; choose one of 1 to 5"),
         (["compare", "value", "-o", "grid.pdf"], 2, "ends in .png or .svg"),
         (["compare", "value", "--colums", "3"], 2, "no option named '--colums'"),
         (["fan", "ant"], 2, "not directions in a plane"),

@@ -2,6 +2,7 @@
 
 import json
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def _measured(only: str | None) -> dict[str, object]:
     from mvl.runs.folder import versions
 
     cores = core_numbers()
-    report = lambda line: print(line, flush=True)
+    report: Callable[[str], None] = lambda line: print(line, flush=True)
     figures: dict[str, object] = {"versions": versions(), "cores": len(cores), "bars": [], "growth": {}, "recipes": {}}
     if only in (None, "bars"):
         with tempfile.TemporaryDirectory() as folder:

@@ -90,15 +90,17 @@ def normal_directions(means: np.ndarray, deviation: float) -> np.ndarray:
     angles = (np.arange(DIRECTIONS) + 0.5) * 2 * np.pi / DIRECTIONS
     b = means @ np.stack([np.cos(angles), np.sin(angles)]) / deviation  # (states, DIRECTIONS)
     exponent = np.square(means).sum(axis=1, keepdims=True) / (2 * deviation**2)
-    density = np.exp(-exponent) + np.sqrt(2 * np.pi) * b * ndtr(b) * np.exp(b**2 / 2 - exponent)
-    return density / density.sum(axis=1, keepdims=True)
+    density: np.ndarray = np.exp(-exponent) + np.sqrt(2 * np.pi) * b * ndtr(b) * np.exp(b**2 / 2 - exponent)
+    probabilities: np.ndarray = density / density.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def counted_directions(actions: np.ndarray) -> np.ndarray:
     """Fraction of sampled actions (states, draws, 2) in each direction: (states, DIRECTIONS)."""
     angles = np.arctan2(actions[..., 1], actions[..., 0]) % (2 * np.pi)
     bins = np.minimum((angles / (2 * np.pi) * DIRECTIONS).astype(int), DIRECTIONS - 1)
-    return np.stack([np.bincount(row, minlength=DIRECTIONS) for row in bins]) / actions.shape[1]
+    counts = [np.bincount(row, minlength=DIRECTIONS) for row in bins]
+    return np.stack([row / actions.shape[1] for row in counts])
 
 
 def _draw_fans(ax: Any, maze: Maze, states: np.ndarray, probabilities: np.ndarray) -> None:

@@ -34,8 +34,8 @@ def curves(title: str, series: Sequence[Series], within: tuple[float, float] = U
     lines = [(one, *_band(one.values, within)) for one in series]
     bounds = within if np.isfinite(within).all() else _bounds([one.values.ravel() for one in series])
     last = max(float(one.steps[-1]) for one in series)
-    x = lambda step: LEFT + (WIDTH - LEFT - RIGHT) * step / last
-    y = lambda value: TOP + (HEIGHT - TOP - BOTTOM) * (bounds[1] - np.clip(value, *bounds)) / (bounds[1] - bounds[0])
+    x: Scale = lambda step: LEFT + (WIDTH - LEFT - RIGHT) * step / last
+    y: Scale = lambda value: TOP + (HEIGHT - TOP - BOTTOM) * (bounds[1] - np.clip(value, *bounds)) / (bounds[1] - bounds[0])
     drawn = [_axes(bounds, last, x, y)]
     for one, mean, low, high in lines:
         xs = x(one.steps)
@@ -88,7 +88,7 @@ def _points(pairs: np.ndarray) -> str:
 
 def success_mark(result: Estimate, interval: bool, paper: float | None) -> str:
     """A small chart of one success rate from 0 to 1: mean and interval, and the paper's mean as a diamond."""
-    x = lambda value: 6 + 108 * value
+    x: Scale = lambda value: 6 + 108 * value
     drawn = [f'<line class="grid" x1="{x(0)}" x2="{x(1)}" y1="8" y2="8"/>']
     if interval:
         drawn.append(f'<line class="whisker" x1="{x(result.low):.1f}" x2="{x(result.high):.1f}" y1="8" y2="8"/>')

@@ -17,14 +17,14 @@ def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], 
 
     With `total`, the last row is set apart as a total.
     """
-    kind = lambda place: ' class="n"' if place >= left else ""
-    head = "".join(f'<th scope="col"{kind(place)}>{html(text)}</th>' for place, text in enumerate(heads))
+    classes = ["" if column < left else ' class="n"' for column in range(len(heads))]
+    head = "".join(f'<th scope="col"{kind}>{html(text)}</th>' for kind, text in zip(classes, heads, strict=True))
     lines = []
     for number, row in enumerate(rows):
         first, *rest = row
-        cells = "".join(f"<td{kind(place)}>{html(cell)}</td>" for place, cell in enumerate(rest, 1))
+        cells = "".join(f"<td{kind}>{html(cell)}</td>" for kind, cell in zip(classes[1:], rest, strict=True))
         last = ' class="total"' if total and number == len(rows) - 1 else ""
-        lines.append(f'<tr{last}><th scope="row"{kind(0)}>{html(first)}</th>{cells}</tr>')
+        lines.append(f'<tr{last}><th scope="row"{classes[0]}>{html(first)}</th>{cells}</tr>')
     return Markup(
         f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0"><table><caption>{html(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"

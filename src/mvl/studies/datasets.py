@@ -1,6 +1,6 @@
 """Datasets that a plan needs and that are missing: generated if the task has a generator, otherwise downloaded."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def provide(tasks: Iterable[Task], folder: Path | None, episodes: int | None) ->
 
 def _provide(task: Task, folder: Path | None, episodes: int | None) -> None:
     with ExitStack() as bars:
-        bar = lambda title: bars.enter_context(counting(title))
+        bar: Callable[[str], Callable[[int, int], None]] = lambda title: bars.enter_context(counting(title))
         if task.generator:
             generate(task, folder or default_folder(), episodes=episodes, report=bar(f"generating {task.dataset}"))
         else:

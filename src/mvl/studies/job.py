@@ -1,11 +1,13 @@
 """A job trains some seeds of an experiment in one run folder of the store."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from mvl.experiment import Experiment
 from mvl.recipes.families import canonical
+from mvl.recipes.presets import Schedule
 from mvl.runs.folder import Description
 from mvl.settings import written_out
 from mvl.studies.process import JobSpec
@@ -57,7 +59,7 @@ def folder_of(experiment: Experiment, store: Path) -> Path:
 
 def is_run_of(experiment: Experiment, description: Description) -> bool:
     """Whether a run belongs to an experiment, whatever its seeds: same task, recipe, number of steps and evaluations."""
-    evaluated = lambda s: (s.steps, s.eval_every, s.eval_episodes, s.eval_temperature)
+    evaluated: Callable[[Schedule], tuple[object, ...]] = lambda s: (s.steps, s.eval_every, s.eval_episodes, s.eval_temperature)
     other = description.experiment
     same = (other.task, evaluated(other.schedule)) == (experiment.task, evaluated(experiment.schedule))
     return same and written_out(other.recipe) == written_out(experiment.recipe)
