@@ -108,13 +108,13 @@ def test_an_interrupted_generation_goes_on_where_it_stopped(tmp_path):
 KILLED = """
 import sys
 from pathlib import Path
-from forking import killed_everywhere
+from forking import check_every_kill
 from mvl.tasks import find_task
 from mvl.tasks.datasets import generate
 
 task = find_task(sys.argv[2])
 run = lambda folder: generate(task, folder, episodes=2, workers=1)
-killed_everywhere(Path(sys.argv[1]), [f"{task}.npz", f"{task}-val.npz"], run)
+check_every_kill(Path(sys.argv[1]), [f"{task}.npz", f"{task}-val.npz"], run)
 """
 
 

@@ -226,13 +226,13 @@ def test_other_refusals(tmp_path):
 KILLED = """
 import sys
 from pathlib import Path
-from forking import killed_everywhere
+from forking import check_every_kill
 from mvl.data.importing import import_data
 from mvl.data.sources.episodes import ColumnNames
 
 folder, fields = Path(sys.argv[1]), ColumnNames(observations=("q0", "q1"), actions=("u*",), time="t")
 run = lambda to: import_data(folder / "demos", to / "out.npz", columns=fields)
-killed_everywhere(folder, ["out.npz", "out-val.npz"], run)
+check_every_kill(folder, ["out.npz", "out-val.npz"], run)
 """
 
 

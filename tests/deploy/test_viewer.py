@@ -145,7 +145,7 @@ def runs(tmp_path_factory):
     ("arguments", "complaint"),
     [
         (["nowhere"], "nowhere is not a run folder"),
-        (["maze", "maze", "maze"], "two runs can be set side by side, not 3"),
+        (["maze", "maze", "maze"], "at most two runs can be shown side by side; 3 were given"),
         (["maze", "cube"], f"{MAZE} and {CUBE} are different environments; view one run at a time"),
         (["file"], "which has no 3-D environment; choose another run"),
         (["maze", "--episodes", "0"], "--episodes: must be a whole number of at least 1"),

@@ -1,4 +1,4 @@
-"""`mvl eval`: success of a trained run, task by task."""
+"""`mvl eval`: success of a run's policy, by task and seed."""
 
 from pathlib import Path
 

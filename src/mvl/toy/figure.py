@@ -98,7 +98,7 @@ def draw(found: dict[str, DistanceField], to: Path) -> None:
     axes = figure.subplots(1, len(found), squeeze=False)[0]
     for ax, (name, field) in zip(axes, found.items(), strict=True):
         value = -np.where(free, field.distance, -lowest)
-        filled = drawing.contours(ax, ARENA, value, np.linspace(lowest, 0, drawing.LEVELS))
+        filled = drawing.contours(ax, ARENA, value, np.linspace(lowest, 0, drawing.CONTOUR_LEVELS))
         drawing.arrows(ax, ARENA, gradient(value, free))
         drawing.walls(ax, ARENA)
         drawing.goals(ax, GOAL[None])
