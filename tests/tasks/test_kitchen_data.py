@@ -70,7 +70,7 @@ def test_without_a_network_nothing_stays_and_the_message_says_what_to_do(tmp_pat
     assert main(["data", "pull", TASK, "--data", str(tmp_path / "data")]) == 1
     error = capsys.readouterr().err
     assert error.startswith(f"mvl: {NAME} could not be fetched through Minari (Name or service not known)")
-    assert f"Minari store to {place}" in error
+    assert f"from another machine to {place}" in error
     assert len(error.strip().splitlines()) == 1
     assert not list((tmp_path / "minari").iterdir())
     assert not (tmp_path / "data").exists()

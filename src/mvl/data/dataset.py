@@ -54,18 +54,9 @@ class Dataset:
         _check_range(actions, source)
         ends = np.flatnonzero(terminals)
         check_episodes(ends, len(terminals), source)
-        if oracle is not None:
-            oracle = _numbers(oracle, "oracle", source)
-            if len(oracle) != len(terminals):
-                raise DataError(
-                    f"{source}: oracle has {len(oracle)} rows, observations have {len(terminals)}; they must be equal."
-                )
-            _check_finite(oracle, "oracle", source)
-        if action_range is not None:
-            action_range = _numbers(action_range, "action_range", source)
-            if action_range.shape != (2, actions.shape[1]) or not (action_range[0] < action_range[1]).all():
-                raise DataError(f"{source}: action_range must have a lower and a higher number for every action dimension.")
-        return cls(observations, actions, ends, source, oracle, action_range)
+        goals = None if oracle is None else _oracle(oracle, len(terminals), source)
+        limits = None if action_range is None else _action_range(action_range, actions.shape[1], source)
+        return cls(observations, actions, ends, source, goals, limits)
 
     @classmethod
     def from_episodes(cls, episodes: Iterable[tuple[np.ndarray, np.ndarray]], source: str = "episodes") -> "Dataset":
@@ -181,6 +172,23 @@ def _numbers(values: ArrayLike, name: str, source: str) -> np.ndarray:
     if array.ndim != 2 or array.shape[1] == 0:
         raise DataError(f"{source}: {name} has shape {array.shape}; (rows, dimensions) is needed.")
     return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _oracle(values: ArrayLike, rows: int, source: str) -> np.ndarray:
+    """Oracle goals as float32, (rows, g), checked."""
+    oracle = _numbers(values, "oracle", source)
+    if len(oracle) != rows:
+        raise DataError(f"{source}: oracle has {len(oracle)} rows, observations have {rows}; they must be equal.")
+    _check_finite(oracle, "oracle", source)
+    return oracle
+
+
+def _action_range(values: ArrayLike, dimensions: int, source: str) -> np.ndarray:
+    """Limits of the original actions as float32, (2, dimensions), checked."""
+    limits = _numbers(values, "action_range", source)
+    if limits.shape != (2, dimensions) or not (limits[0] < limits[1]).all():
+        raise DataError(f"{source}: action_range must have a lower and a higher number for every action dimension.")
+    return limits
 
 
 def _check_lengths(observations: np.ndarray, actions: np.ndarray, terminals: np.ndarray, source: str) -> None:

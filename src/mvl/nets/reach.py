@@ -16,7 +16,7 @@ class Critics(NamedTuple):
 
     states: MLP
     told: MLP | None
-    """For represented goals."""
+    """For represented goals; the name is part of the checkpoint format."""
 
 
 def init_critics(key: Key, shapes: Shapes, widths: tuple[int, ...]) -> Critics:

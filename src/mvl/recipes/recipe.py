@@ -80,7 +80,7 @@ class Recipe:
         return BatchRequest(goals=goals, windows=rep.windows, midpoints=midpoints, waypoint_steps=steps)
 
     def _misfit(self, axis: str, part: object, need: str, met: Callable[[frozenset[str]], Any]) -> str:
-        """Message that a part needs something of the value; `met` tells from what a value offers whether it would do."""
+        """Message that a part needs something of the value; `met` decides from the functions a value offers if it fits."""
         fitting = [name for name in registry.names("value") if met(offered(registry.part_class("value", name)))]
         return (
             f"{axis} {registry.name_of(axis, part)} needs a value with {need}, which "
