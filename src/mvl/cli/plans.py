@@ -1,23 +1,26 @@
 """What `mvl reproduce`, `mvl sweep` and `mvl tune` share: how to carry a plan out, and where to."""
 
-import textwrap
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, share
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from mvl.results.results import Result
+    from mvl.results.table import Table
     from mvl.studies.engines import Engine
     from mvl.studies.plan import Cell, Plan
     from mvl.tasks import Task
 
 STORE = Path("runs/store")
+EXTRA_ENDINGS = ("md", "csv")
+"""Files of the tables that --surfaces and --equal-time add."""
 
 
 def add_options(parser: Parser, seeds: int) -> None:
@@ -104,7 +107,7 @@ def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "
 
     Files that exist are refused before anything runs; `choice` is one that the caller will write. A dry run writes nothing.
     """
-    from mvl.results import table
+    from mvl.results.comparison import comparison
     from mvl.results.results import results
     from mvl.studies import execution as go
 
@@ -116,12 +119,13 @@ def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "
         _prepare(plan, options, targets)
     failed = go.carry_out(plan, go.Options(engine, options.at_once, options.episodes, options.dry_run))
     found = results(plan)
-    print(f"\n{table.text(plan, found)}")
+    table = comparison(plan, found)
+    print(f"\n{table.text()}")
     if options.dry_run:
         told = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
         print("\n".join(["", "dry run: nothing was run or written", *told]))
         return found
-    _write(plan, found, options)
+    _write(plan, found, table, options)
     if failed:
         shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
         again = " with --overwrite" if _targets(plan, options) and not options.overwrite else ""
@@ -133,7 +137,7 @@ def _targets(plan: "Plan", options: Namespace) -> list[Path]:
     """The files that `_write` makes, without those of --records."""
     names = [f"{plan.name}.{ending}" for ending in ("md", "csv", "tex", "png")]
     for kind in ("surfaces", "equal-time"):
-        names += [f"{plan.name}-{kind}.{ending}" for ending in ("md", "csv") if getattr(options, kind.replace("-", "_"))]
+        names += [f"{plan.name}-{kind}.{ending}" for ending in EXTRA_ENDINGS if getattr(options, kind.replace("-", "_"))]
     return [options.to / name for name in names if options.to] + ([options.report] if options.report else [])
 
 
@@ -154,19 +158,17 @@ def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
             print(f"took in {taken} finished runs from {options.records}")
 
 
-def _write(plan: "Plan", found: "list[Result]", options: Namespace) -> None:
-    """Everything that was asked for besides the table on the terminal."""
+def _write(plan: "Plan", found: "list[Result]", table: "Table", options: Namespace) -> None:
+    """Print and write everything that the options ask for besides the table on the terminal."""
     from mvl.plots import table as picture
-    from mvl.results import table
     from mvl.studies import records
 
     if options.to:
-        files = [*table.write(plan, found, options.to), picture.write(plan, found, options.to)]
-        print("\n".join(f"wrote {path}" for path in files))
-    if options.surfaces:
-        _surfaces(plan, found, options.to)
-    if options.equal_time:
-        _equal_time(plan, found, options.to)
+        _print_written([*table.write(options.to, plan.name), picture.write(plan, found, options.to)])
+    for kind, extra in _extra_tables(plan, found, options):
+        print(f"\n{extra.text()}" if extra.rows else extra.text())
+        if options.to and extra.rows:
+            _print_written(extra.write(options.to, f"{plan.name}-{kind}", EXTRA_ENDINGS))
     runs = sorted({seed.run for result in found for seed in result.seeds})
     if options.records:
         print(f"keeping {records.keep(runs, plan.store, options.records)} finished runs in {options.records}")
@@ -174,32 +176,22 @@ def _write(plan: "Plan", found: "list[Result]", options: Namespace) -> None:
         _report(runs, options.report)
 
 
-def _surfaces(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
-    from mvl.results import surfaces
-
-    _show_beside(plan, surfaces, surfaces.measured(found, lambda line: print(line, flush=True)), to)
+def _print_written(paths: "Sequence[Path]") -> None:
+    print("\n".join(f"wrote {path}" for path in paths))
 
 
-def _equal_time(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
-    from mvl.results import equal_time
+def _extra_tables(plan: "Plan", found: "list[Result]", options: Namespace) -> "Iterator[tuple[str, Table]]":
+    """Further tables about the same cells, by the name of their option; each is measured when it is asked for."""
+    from mvl.results.equal_time import equal_time_table
+    from mvl.results.surfaces import surface_table
     from mvl.runs.display import counting
 
-    with counting("timing steps") as report:
-        cells = equal_time.measured(plan, found, report)
-    _show_beside(plan, equal_time, cells, to)
-
-
-def _show_beside(plan: "Plan", about: ModuleType, cells: list[Any], to: Path | None) -> None:
-    """Another table about the same cells, in the words of the module that measured it."""
-    from mvl.results.table import aligned
-
-    if not cells:
-        print(about.NOTHING)
-        return
-    lines = [about.HEAD, *(cell.words for cell in cells)]
-    print("\n".join(["", *aligned(lines), "", textwrap.fill(about.MEANING, 100)]))
-    if to:
-        print("\n".join(f"wrote {path}" for path in about.write(plan, cells, to)))
+    if options.surfaces:
+        yield "surfaces", surface_table(found, lambda line: print(line, flush=True))
+    if options.equal_time:
+        with counting("timing steps") as report:
+            table = equal_time_table(plan, found, report)
+        yield "equal-time", table
 
 
 def _report(runs: list[Path], to: Path) -> None:

@@ -35,6 +35,6 @@ def run(argv: list[str]) -> None:
     found = carry_out(plan, options, choice)
     ranked = tune.ranking(found, options.by)
     if ranked:
-        print(f"\n{tune.described(ranked, options.by)}")
+        print(f"\n{tune.ranking_table(ranked, options.by).text()}")
     if not options.dry_run:
         print(tune.write_choice(plan, ranked, options.by, choice))

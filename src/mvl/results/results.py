@@ -15,6 +15,11 @@ class Result:
     seeds: tuple[Seed, ...]
 
     @property
+    def label(self) -> str:
+        """The row's name, and the task or subtask of it that this is about."""
+        return self.cell.row if self.cell.part == "overall" else f"{self.cell.row} {self.cell.part}"
+
+    @property
     def values(self) -> list[float]:
         """Percent, by seed."""
         return [100 * _success(self.cell, seed) for seed in self.seeds]
@@ -25,7 +30,7 @@ class Result:
 
     @property
     def agreement(self) -> str:
-        """= > < ? as `mvl.results.table.AGREEMENT` says; nothing where there is nothing to compare."""
+        """= > < ? as `mvl.results.comparison.AGREEMENT` says; nothing where there is nothing to compare."""
         found, paper = self.estimate, self.cell.paper
         if found is None or paper is None:
             return ""

@@ -1,19 +1,17 @@
 """The value surfaces behind a table: how well those over mazes follow the true distance, beside the success they led to."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from mvl.files import atomic, refuse_links
 from mvl.regularizers.mollified import Mollified
 from mvl.results.geometry import Geometry, geometry, mean
 from mvl.results.results import Result
-from mvl.results.table import piped, write_texts
+from mvl.results.table import Table
 from mvl.runs.folder import RunFolder
-from mvl.studies.plan import Plan
 
 BOUND = Mollified()
 """The paper's, for every run alike: whoever was trained under another is asked about the same."""
@@ -25,33 +23,23 @@ MEANING = (
 )
 
 
-@dataclass(frozen=True)
-class Surface:
-    """Mean over the seeds of a cell."""
-
-    result: Result
-    found: Geometry
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        shown = (f"{value:.2f}" for value in self.found)
-        return self.result.cell.row, self.result.cell.column, self.result.ours, *shown
+COLUMNS = ("row", "column", "success", *(name.replace("_correlation", "") for name in Geometry._fields))
 
 
-HEAD = ("row", "column", "success", *(name.replace("_correlation", "") for name in Geometry._fields))
-
-
-def measured(found: Sequence[Result], say: Callable[[str], None]) -> list[Surface]:
-    """Of every cell with runs that learned a value over a maze; takes some seconds a run."""
-    wholes = [result for result in found if result.cell.part == "overall" and result.seeds]
-    surfaces = []
-    for number, result in enumerate(wholes, 1):
-        say(f"measuring surfaces: {number}/{len(wholes)}")
-        each = [surface_of(run) for run in sorted({seed.run for seed in result.seeds})]
-        known = [one for one in each if one is not None]
+def surface_table(found: Sequence[Result], report: Callable[[str], None]) -> Table:
+    """A row for each result whose runs learned a value function over a maze; measuring takes some seconds a run."""
+    finished = [result for result in found if result.cell.part == "overall" and result.seeds]
+    rows, csv_rows = [], []
+    for number, result in enumerate(finished, 1):
+        report(f"measuring surfaces: {number}/{len(finished)}")
+        measured = [surface_of(run) for run in sorted({seed.run for seed in result.seeds})]
+        known = [surface for surface in measured if surface is not None]
         if known:
-            surfaces.append(Surface(result, mean(known)))
-    return surfaces
+            place, surface = (result.cell.row, result.cell.column), mean(known)
+            rows.append([*place, result.ours, *(f"{value:.2f}" for value in surface)])
+            csv_rows.append([*place, len(result.seeds), f"{np.mean(result.values):.2f}", *surface.to_json().values()])
+    numbers = Table(["row", "column", "seeds", "mean", *Geometry._fields], csv_rows)
+    return Table(COLUMNS, rows, notes=[MEANING], as_csv=numbers, if_empty=NOTHING)
 
 
 def surface_of(run: Path) -> Geometry | None:
@@ -64,24 +52,3 @@ def surface_of(run: Path) -> Geometry | None:
             partial.write_text(json.dumps(found and found.to_json()) + "\n")
     known = json.loads(written.read_text()) if written.exists() else None
     return Geometry(**known) if known else None
-
-
-def markdown(surfaces: Sequence[Surface]) -> str:
-    return f"{MEANING}\n\n{piped(HEAD, [one.words for one in surfaces])}\n"
-
-
-def as_csv(surfaces: Sequence[Surface]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["row", "column", "seeds", "mean", *Geometry._fields])
-    for surface in surfaces:
-        cell, estimate = surface.result.cell, surface.result.estimate
-        assert estimate is not None, "it has seeds"
-        numbers = [len(surface.result.seeds), f"{estimate.mean:.2f}", *surface.found.to_json().values()]
-        writer.writerow([cell.row, cell.column, *numbers])
-    return text.getvalue()
-
-
-def write(plan: Plan, surfaces: Sequence[Surface], folder: Path) -> list[Path]:
-    """NAME-surfaces.md and .csv, anew."""
-    return write_texts(folder, f"{plan.name}-surfaces", {"md": markdown(surfaces), "csv": as_csv(surfaces)})
