@@ -4,6 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, share
@@ -36,8 +37,8 @@ def add_options(parser: Parser, seeds: int) -> None:
     where.add_argument(
         "--records",
         type=Path,
-        metavar="FOLDER",
-        help="also keep finished runs here, without weights; those found here are not trained again",
+        metavar="FILE.jsonl",
+        help="also keep finished runs in this file, one line each, without weights; runs found in it are not trained again",
     )
     where.add_argument("--data", type=Path, help="folder of the datasets; missing ones are generated or downloaded")
     where.add_argument(
@@ -47,7 +48,7 @@ def add_options(parser: Parser, seeds: int) -> None:
         "--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV, LaTeX and a picture"
     )
     where.add_argument(
-        "--overwrite", action="store_true", help="replace existing files in --to and --records, and that of --report"
+        "--overwrite", action="store_true", help="replace existing files in --to, lines of --records, and the file of --report"
     )
     where.add_argument(
         "--surfaces", action="store_true", help="also measure how well value functions over mazes follow the true distance"
@@ -114,22 +115,36 @@ def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "
     engine = _engine(options)
     targets = _targets(plan, options) + ([choice] if choice else [])
     if options.dry_run:
-        plan = replace(plan, records=options.records)  # counted where they lie, instead of taken into the store
-    else:
-        _prepare(plan, options, targets)
-    failed = go.carry_out(plan, go.Options(engine, options.at_once, options.episodes, options.dry_run))
+        return _dry_run(plan, options, engine, targets)
+    _prepare(plan, options, targets)
+    failed = go.carry_out(plan, go.Options(engine, options.at_once, options.episodes))
     found = results(plan)
     table = comparison(plan, found)
     print(f"\n{table.text()}")
-    if options.dry_run:
-        told = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
-        print("\n".join(["", "dry run: nothing was run or written", *told]))
-        return found
     _write(plan, found, table, options)
     if failed:
         shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
         again = " with --overwrite" if _targets(plan, options) and not options.overwrite else ""
         raise MvlError(f"{len(failed)} runs failed; the same command{again} tries them again:\n{shown}")
+    return found
+
+
+def _dry_run(plan: "Plan", options: Namespace, engine: "Engine | None", targets: list[Path]) -> "list[Result]":
+    """Print the plan, the table as it stands and the files that would be written; records count, but the store stays as it is."""
+    from mvl.results.comparison import comparison
+    from mvl.results.results import results
+    from mvl.studies import execution as go
+    from mvl.studies import records
+
+    with TemporaryDirectory() as folder:
+        if options.records:
+            records.take_in(records.read(options.records), Path(folder), plan.experiments)
+            plan = replace(plan, unpacked=Path(folder))
+        go.carry_out(plan, go.Options(engine, options.at_once, options.episodes, dry_run=True))
+        found = results(plan)
+        print(f"\n{comparison(plan, found).text()}")
+    files = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
+    print("\n".join(["", "dry run: nothing was run or written", *files]))
     return found
 
 
@@ -150,11 +165,12 @@ def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
     new_files(targets, options.overwrite)
     writable_folder(plan.store)
     if options.records:
-        writable_folder(options.records)
+        known = records.read(options.records)
+        writable_folder(options.records.parent)
         damage.set_aside(plan.experiments, plan.store, warn)  # before records are taken in: one may replace a damaged run
         if not options.overwrite:
-            records.check_equal(options.records, plan.store, plan.experiments)
-        if taken := records.take_in(options.records, plan.store, plan.experiments):
+            records.check_equal(known, plan.store, plan.experiments)
+        if taken := records.take_in(known, plan.store, plan.experiments):
             print(f"took in {taken} finished runs from {options.records}")
 
 
@@ -171,7 +187,7 @@ def _write(plan: "Plan", found: "list[Result]", table: "Table", options: Namespa
             _print_written(extra.write(options.to, f"{plan.name}-{kind}", EXTRA_ENDINGS))
     runs = sorted({seed.run for result in found for seed in result.seeds})
     if options.records:
-        print(f"keeping {records.keep(runs, plan.store, options.records)} finished runs in {options.records}")
+        print(f"keeping {records.keep(runs, options.records)} finished runs in {options.records}")
     if options.report:
         _report(runs, options.report)
 

@@ -65,7 +65,7 @@ def shown(found: Estimate, seeds: int) -> str:
 
 def results(plan: Plan) -> list[Result]:
     """What the store holds for every cell, of the seeds that were asked for."""
-    there = {experiment: held(experiment, plan.store, plan.data, plan.records).finished for experiment in plan.experiments}
+    there = {experiment: held(experiment, plan.store, plan.data, plan.unpacked).finished for experiment in plan.experiments}
     return [
         Result(cell, tuple(there[cell.experiment][seed] for seed in plan.seeds if seed in there[cell.experiment]))
         if cell.experiment

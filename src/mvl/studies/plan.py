@@ -41,8 +41,8 @@ class Plan:
     data: Path | None
     together: bool
     """Whether the seeds of an experiment are trained in one run, which fills a large device, or each in its own."""
-    records: Path | None = None
-    """Finished runs that count besides those of the store, by name; see `mvl.studies.records`."""
+    unpacked: Path | None = None
+    """A second store, whose runs count where the first has none of the same name: records in a dry run."""
 
     @property
     def experiments(self) -> list[Experiment]:
@@ -54,13 +54,13 @@ class Plan:
         left = [
             (index, number, job)
             for number, experiment in enumerate(self.experiments)
-            for index, job in enumerate(remaining(experiment, self.seeds, self.store, self.data, self.together, self.records))
+            for index, job in enumerate(remaining(experiment, self.seeds, self.store, self.data, self.together, self.unpacked))
         ]
         return [job for *_, job in sorted(left, key=lambda entry: entry[:2])]
 
     def done(self) -> int:
         """Seeds of experiments that are finished."""
-        there = (held(experiment, self.store, self.data, self.records).finished for experiment in self.experiments)
+        there = (held(experiment, self.store, self.data, self.unpacked).finished for experiment in self.experiments)
         return sum(len(finished.keys() & set(self.seeds)) for finished in there)
 
 

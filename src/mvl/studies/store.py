@@ -53,13 +53,13 @@ def runs_in(folder: Path) -> list[Path]:
     return [run for run in runs if not SET_ASIDE.search(run.name)]
 
 
-def held(experiment: Experiment, store: Path, data: Path | None, records: Path | None = None) -> Held:
+def held(experiment: Experiment, store: Path, data: Path | None, unpacked: Path | None = None) -> Held:
     """Every run in the experiment's folder counts, whoever made it; a seed that is there twice counts once.
 
-    Runs of `records` count if the store has none of the same name.
+    Runs of `unpacked`, a second store, count if the store has none of the same name.
     """
     there = Held({}, [], [], {})
-    for run in _runs(experiment, store, records):
+    for run in _runs(experiment, store, unpacked):
         try:
             description = RunFolder.open(run)[1]
             if not is_of(experiment, description):
@@ -95,17 +95,17 @@ def _finished(run: Path, experiment: Experiment, description: Description) -> li
     return [Seed(seed, found["overall"], tuple(found["tasks"]), losses(seed), run, sha) for seed, found in means.items()]
 
 
-def _runs(experiment: Experiment, store: Path, records: Path | None) -> list[Path]:
-    places = [folder_of(experiment, place) for place in (records, store) if place]
+def _runs(experiment: Experiment, store: Path, unpacked: Path | None) -> list[Path]:
+    places = [folder_of(experiment, place) for place in (unpacked, store) if place]
     by_name = {run.name: run for place in places for run in runs_in(place)}
     return [by_name[name] for name in sorted(by_name)]
 
 
 def remaining(
-    experiment: Experiment, seeds: list[int], store: Path, data: Path | None, together: bool, records: Path | None = None
+    experiment: Experiment, seeds: list[int], store: Path, data: Path | None, together: bool, unpacked: Path | None = None
 ) -> list[Job]:
     """The jobs that are left: unfinished runs that have one of the seeds, and new ones for the seeds in none."""
-    there = held(experiment, store, data, records)
+    there = held(experiment, store, data, unpacked)
     missing = [seed for seed in seeds if seed not in there.finished]
     jobs = []
     for job in there.unfinished:
@@ -173,13 +173,17 @@ def _logged(path: Path, number: str) -> list[dict[str, Any]]:
     return rows
 
 
+def clock_file(run: Path) -> Path:
+    """The file beside a run that says when processes worked on it."""
+    return run.with_name(f"{run.name}.clock.jsonl")
+
+
 def spent(run: Path) -> float:
     """Seconds that processes worked on a run: as its clock says, else from its first row of timing to its last."""
-    clock = run.with_name(f"{run.name}.clock.jsonl")
     logged = [row["time"] for row in _logged(RunFolder(run).timing_file, "time")]
-    sessions = _logged(clock, "time")
+    sessions = _logged(clock_file(run), "time")
     if not sessions:
-        return logged[-1] - logged[0] if logged else 0.0
+        return round(logged[-1] - logged[0], 1) if logged else 0.0
     total = 0.0
     for session, following in zip(sessions, [*sessions[1:], {}], strict=True):
         if session.get("event") != "began":
@@ -189,4 +193,4 @@ def spent(run: Path) -> float:
         else:  # killed: it worked at least until its last row
             limit = following.get("time", float("inf"))
             total += max([time for time in logged if session["time"] <= time < limit], default=session["time"]) - session["time"]
-    return total
+    return round(total, 1)  # as exact as clocks are
