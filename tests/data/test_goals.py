@@ -90,7 +90,7 @@ def test_reward_and_mask_go_by_row_not_by_equal_states():
 def test_batches_are_jitted_reproducible_and_consistent(key):
     data = long_data()
     draw = jax.jit(
-        partial(sample, count=256, streams=(GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), request=BatchRequest(), discount=0.99)
+        partial(sample, count=256, mixes=(GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), request=BatchRequest(), discount=0.99)
     )
     batch, again = draw(key, data), draw(key, data)
     assert all((a == b).all() for a, b in zip(jax.tree.leaves(batch), jax.tree.leaves(again), strict=True))

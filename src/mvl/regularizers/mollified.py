@@ -1,4 +1,4 @@
-"""Mollified value learning: nearby states may be better only by the cost of walking there."""
+"""Mollified value learning: the value of a nearby state may be higher only by the cost of the distance to it."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_fields
+from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss, Statistics
 
@@ -18,8 +18,8 @@ from mvl.types import Field, Key, Loss, Statistics
 class Mollified:
     """Mean of max(0, V(s + e, g) - V(s, g) - c |e|)^2 over K neighbors, e ~ N(0, 2 nu I) (the paper's algorithm 1).
 
-    Heads are summed and both values are trained, unless `through` says otherwise. The paper gives no weight; 1 is
-    what the Eikonal code it builds on uses.
+    Heads are summed, and both values are trained unless `through` is `center`. The paper gives no weight; 1 is that of the
+    Eikonal code it builds on.
     """
 
     weight: float = 1.0
@@ -35,26 +35,28 @@ class Mollified:
     scale: Literal["raw", "std"] | tuple[float, ...] = "raw"
     """Unit of each dimension, for neighbors and distances: raw, std (its standard deviation in the data), or numbers."""
     antithetic: bool = False
-    """Draw neighbors in mirrored pairs, s + e and s - e; of an odd number, one has no partner."""
+    """Draw neighbors in mirrored pairs, s + e and s - e; with an odd number, one has no partner."""
     fraction: float = 1.0
     """Fraction of the batch that is regularized."""
     through: Literal["both", "center"] = "both"
-    """Send gradients through both values, or only through the center's, which costs a third."""
+    """Send gradients through both values, or only through that of the state itself, which takes a third of the time."""
 
     def __post_init__(self) -> None:
-        check_fields(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
+        check_settings(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
         if self.cost != "auto":
-            check_fields(self, cost=NOT_NEGATIVE)
+            check_settings(self, cost=NOT_NEGATIVE)
         if self.scale not in ("raw", "std"):
-            check_fields(self, scale=POSITIVE)
+            check_settings(self, scale=POSITIVE)
 
     def fit(self, statistics: Statistics) -> "Mollified":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""
         if self.cost == "auto" and not isinstance(self.scale, str):
-            raise UsageError("cost='auto' knows steps in raw units and in spreads; give a number with scales of your own.")
+            raise UsageError(
+                "cost='auto' is defined for scale='raw' and scale='std' only; give a number with scales of your own."
+            )
         step = statistics.step if self.scale == "raw" else statistics.scaled_step
         cost = 1.0 / step if self.cost == "auto" else self.cost
-        return replace(self, cost=cost, scale=statistics.spread if self.scale == "std" else self.scale)
+        return replace(self, cost=cost, scale=statistics.std if self.scale == "std" else self.scale)
 
     def __call__(self, field: Field, key: Key) -> Loss:
         field = field.part(self.fraction)
@@ -70,21 +72,23 @@ class Mollified:
         return self.weight * penalty, {"penalty": penalty, "active": (hinged > 0).mean()}
 
     def steps(self, key: Key, shape: tuple[int, ...]) -> Array:
-        """Steps to the neighbors, in units of `scale`."""
+        """Steps to the neighbors in units of `scale`, (samples, *shape)."""
         draws = (self.samples + 1) // 2 if self.antithetic else self.samples
         steps = math.sqrt(2 * self.viscosity) * jax.random.normal(key, (draws, *shape))
         return jnp.concatenate([steps, -steps])[: self.samples] if self.antithetic else steps
 
     def price(self) -> float:
+        """Cost per unit of distance."""
         if self.cost == "auto":
             raise UsageError("cost='auto' needs data: use Mollified(...).fit(statistics), or give a number.")
         return self.cost
 
     def units(self, dimensions: int) -> Array | float:
+        """Raw length of one unit of `scale`, for each dimension."""
         if self.scale == "std":
             raise UsageError("scale='std' needs data: use Mollified(...).fit(statistics), or give the scales.")
         if self.scale == "raw":
             return 1.0
         if len(self.scale) != dimensions:
-            raise UsageError(f"scale has {len(self.scale)} numbers for points of {dimensions} dimensions.")
+            raise UsageError(f"scale has {len(self.scale)} numbers for points of {dimensions} dimensions; give one for each.")
         return jnp.asarray(self.scale)

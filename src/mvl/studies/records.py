@@ -19,11 +19,11 @@ from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder
 from mvl.settings import written_out
-from mvl.studies.job import WITHOUT_EFFECT, folder_of, is_of, spelled
+from mvl.studies.job import WITHOUT_EFFECT, folder_of, is_run_of, seed_range
 from mvl.studies.store import clock_file, spent
 
 Key = tuple[str, tuple[int, ...]]
-"""Task, recipe and schedule as a text, and the seeds: runs with the same key are runs of one experiment; see `is_of`."""
+"""Task, recipe and schedule as a text, and the seeds: runs with the same key are runs of one experiment; see `is_run_of`."""
 ADDED = ("evaluations", "seconds", "surface")
 """Keys of a line that run.json does not have."""
 EVALUATED = ("step", "seed", "overall", "tasks", "mean_length", "validation/value/loss", "validation/policy/loss")
@@ -120,8 +120,8 @@ def read(file: Path) -> list[Record]:
 def of_experiment(records: Iterable[Record], experiment: Experiment, store: Path) -> dict[Path, Record]:
     """The records of an experiment, by the run folder that each would have in a store."""
     folder = folder_of(experiment, store)
-    found = [record for record in records if record.description and is_of(experiment, record.description)]
-    return {folder / f"seeds-{spelled(record.key[1])}": record for record in found}
+    found = [record for record in records if record.description and is_run_of(experiment, record.description)]
+    return {folder / f"seeds-{seed_range(record.key[1])}": record for record in found}
 
 
 def take_in(records: Sequence[Record], store: Path, experiments: Iterable[Experiment]) -> int:

@@ -1,4 +1,4 @@
-"""No value: the policy imitates."""
+"""No value, for policies that only imitate the data."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +10,7 @@ from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Para
 
 @dataclass(frozen=True)
 class Absent:
-    """Nothing is learned about how far goals are."""
+    """Learns nothing, and offers no value functions."""
 
     goal_mix: ClassVar[GoalMix] = GoalMix()
     request: ClassVar[BatchRequest] = BatchRequest()
