@@ -12,7 +12,7 @@ from mvl.cli import main
 from mvl.learn import checkpoint
 from mvl.results import equal_time, surfaces
 from mvl.results.geometry import Geometry
-from mvl.studies import execution as go
+from mvl.studies import execution
 from mvl.studies.job import folder_of
 from mvl.studies.records import keep
 
@@ -66,7 +66,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "/x", ".x", "", "a b", "x\n"])
 def test_a_name_is_not_a_path(tmp_path, monkeypatch, capsys, name):
-    monkeypatch.setattr(go, "carry_out", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(execution, "carry_out", lambda *_: pytest.fail("it ran"))
     store = ["--store", str(tmp_path / "store"), "--to", str(tmp_path / "to")]
     assert main([*COMMANDS["sweep"][0], *store, f"--name={name}"]) == 2
     err = capsys.readouterr().err
@@ -84,7 +84,7 @@ def test_existing_tables_are_refused_before_anything_runs(tmp_path, finished, mo
         mine.parent.mkdir(exist_ok=True)
         mine.write_text("mine")
         with monkeypatch.context() as patch:
-            patch.setattr(go, "carry_out", lambda *_: pytest.fail("it ran"))
+            patch.setattr(execution, "carry_out", lambda *_: pytest.fail("it ran"))
             assert main(words) == 1
         err = capsys.readouterr().err
         assert err == f"mvl: {mine} exists already; choose another name, or replace it with --overwrite.\n"
@@ -109,7 +109,7 @@ def test_an_earlier_choice_in_the_store_is_kept(finished, capsys):
 
 def test_a_dry_run_writes_nothing_and_tells_what_would_be_written(tmp_path, finished, measured, monkeypatch, capsys):
     """With everything that could be asked for; then the same command for real."""
-    monkeypatch.setattr(go, "Probe", StandIn)
+    monkeypatch.setattr(execution, "Probe", StandIn)
     to, records, store = tmp_path / "to", tmp_path / "runs.jsonl", tmp_path / "new"
     keep([made_run(tmp_path / "elsewhere", experiment(), [0], 0.25)], records)
     run = folder_of(experiment(), finished) / "seeds-0"
@@ -155,7 +155,7 @@ def test_a_record_of_another_run_is_kept(tmp_path, finished, capsys):
 
 def test_failed_runs_are_tried_again_by_a_command_that_is_not_refused(tmp_path, finished, monkeypatch, capsys):
     words = [*COMMANDS["sweep"][0], "--store", str(finished), "--to", str(tmp_path / "to")]
-    monkeypatch.setattr(go, "carry_out", lambda plan, options: {"a job": "it broke"})
+    monkeypatch.setattr(execution, "carry_out", lambda plan, options: {"a job": "it broke"})
     assert main(words) == 1
     assert "the same command with --overwrite tries them again" in capsys.readouterr().err
     assert main([*words, "--overwrite"]) == 1

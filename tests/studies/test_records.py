@@ -9,15 +9,16 @@ from mvl.cli import main
 from mvl.errors import MvlError, UsageError
 from mvl.results.comparison import comparison
 from mvl.results.results import results
-from mvl.studies import execution as go
-from mvl.studies import records
+from mvl.studies import execution, records
 from mvl.studies.job import folder_of
 from mvl.studies.plan import Plan, Wanted, paper_cells
-from mvl.studies.store import held, spent
+from mvl.studies.store import process_seconds, runs_of
 
 
 def test_what_is_kept_is_not_done_again(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(go, "carry_out", lambda plan, options: print(go.summary(plan, plan.jobs(), {}, None, [])) or {})
+    monkeypatch.setattr(
+        execution, "carry_out", lambda plan, options: print(execution.summary(plan, plan.jobs(), {}, None, [])) or {}
+    )
     of = experiment()
     first, second, file = tmp_path / "first", tmp_path / "second", tmp_path / "runs.jsonl"
     run = made_run(folder_of(of, first) / "seeds-0", of, [0], 0.4)
@@ -40,10 +41,10 @@ def test_what_is_kept_is_not_done_again(tmp_path, monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "took in 1 finished runs" in out
     assert "1 seeds are done, 1 runs are left to do" in out
-    there = held(of, second, None).finished
+    there = runs_of(of, second, None).finished
     assert list(there) == [0]
     assert round(there[0].overall, 6) == 0.4
-    assert spent(there[0].run) == 90
+    assert process_seconds(there[0].run) == 90
     assert main([*ask, "--store", str(second)]) == 0
     assert "took in" not in capsys.readouterr().out
 
@@ -120,7 +121,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_damaged_line_is_refused_by_its_number_before_anything_changes(tmp_path, runs, monkeypatch, capsys, kind):
-    monkeypatch.setattr(go, "carry_out", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(execution, "carry_out", lambda *_: pytest.fail("it ran"))
     file, store = tmp_path / "runs.jsonl", tmp_path / "new"
     records.keep(runs, file)
     lines = file.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""What `mvl reproduce`, `mvl sweep` and `mvl tune` share: how to carry a plan out, and where to."""
+"""Options that `mvl reproduce`, `mvl sweep` and `mvl tune` share, and carrying out their plans."""
 
 from argparse import Namespace
 from dataclasses import replace
@@ -25,6 +25,7 @@ EXTRA_ENDINGS = ("md", "csv")
 
 
 def add_options(parser: Parser, seeds: int) -> None:
+    """Add the shared options; `seeds` is the default number of seeds."""
     what = parser.add_argument_group("size")
     what.add_argument("--preset", default="cpu", help="cpu (minutes a run on a laptop) or paper (the paper's sizes)")
     what.add_argument("--seeds", type=count, default=seeds, help="seeds per cell of the table")
@@ -76,13 +77,13 @@ def add_options(parser: Parser, seeds: int) -> None:
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Our own words, and those after `--`, which are settings of mvl train."""
-    cut = argv.index("--") if "--" in argv else len(argv)
-    return argv[:cut], argv[cut + 1 :]
+    """The arguments before `--`, and those after it, which are settings of `mvl train`."""
+    at = argv.index("--") if "--" in argv else len(argv)
+    return argv[:at], argv[at + 1 :]
 
 
 def playable(name: str, env: str | None) -> "Task":
-    """A task to compare recipes on: one by name, or a data file with an environment."""
+    """The task of this name, or of a data file with the environment `env`; it must have an environment to evaluate in."""
     task = own_task(str(Path(name).resolve()) if name.endswith(".npz") else name, None if "." not in name else env)
     if not task.simulated:
         raise UsageError(f"{name} has no environment to compare policies in; name one with --env module:function.")
@@ -90,6 +91,7 @@ def playable(name: str, env: str | None) -> "Task":
 
 
 def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":
+    """The plan of these cells with the seeds and folders of the options."""
     from mvl.studies.plan import Plan
 
     data = options.data.resolve() if options.data else None
@@ -98,34 +100,35 @@ def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) ->
 
 
 def _held_out(cell: "Cell", share: float | None) -> "Cell":
+    """The cell with this share of the episodes held out for validation, if a share is given."""
     if cell.experiment is None or share is None:
         return cell
     return replace(cell, experiment=replace(cell.experiment, data=replace(cell.experiment.data, held_out=share)))
 
 
 def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "list[Result]":
-    """Run it, show the table, write it where it was asked for; a failure of some runs is told last.
+    """Run the plan, print the table and write the files that the options name; an error at the end lists failed runs.
 
-    Files that exist are refused before anything runs; `choice` is one that the caller will write. A dry run writes nothing.
+    Existing files are refused before anything runs; `choice` is one that the caller will write. A dry run writes nothing.
     """
     from mvl.results.comparison import comparison
     from mvl.results.results import results
-    from mvl.studies import execution as go
+    from mvl.studies import execution
 
     engine = _engine(options)
     targets = _targets(plan, options) + ([choice] if choice else [])
     if options.dry_run:
         return _dry_run(plan, options, engine, targets)
     _prepare(plan, options, targets)
-    failed = go.carry_out(plan, go.Options(engine, options.at_once, options.episodes))
+    failed = execution.carry_out(plan, execution.Options(engine, options.at_once, options.episodes))
     found = results(plan)
     table = comparison(plan, found)
     print(f"\n{table.text()}")
     _write(plan, found, table, options)
     if failed:
-        shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
+        reasons = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
         again = " with --overwrite" if _targets(plan, options) and not options.overwrite else ""
-        raise MvlError(f"{len(failed)} runs failed; the same command{again} tries them again:\n{shown}")
+        raise MvlError(f"{len(failed)} runs failed; the same command{again} tries them again:\n{reasons}")
     return found
 
 
@@ -133,14 +136,13 @@ def _dry_run(plan: "Plan", options: Namespace, engine: "Engine | None", targets:
     """Print the plan, the table as it stands and the files that would be written; records count, but the store stays as it is."""
     from mvl.results.comparison import comparison
     from mvl.results.results import results
-    from mvl.studies import execution as go
-    from mvl.studies import records
+    from mvl.studies import execution, records
 
     with TemporaryDirectory() as folder:
         if options.records:
             records.take_in(records.read(options.records), Path(folder), plan.experiments)
             plan = replace(plan, unpacked=Path(folder))
-        go.carry_out(plan, go.Options(engine, options.at_once, options.episodes, dry_run=True))
+        execution.carry_out(plan, execution.Options(engine, options.at_once, options.episodes, dry_run=True))
         found = results(plan)
         print(f"\n{comparison(plan, found).text()}")
     files = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
@@ -149,7 +151,7 @@ def _dry_run(plan: "Plan", options: Namespace, engine: "Engine | None", targets:
 
 
 def _targets(plan: "Plan", options: Namespace) -> list[Path]:
-    """The files that `_write` makes, without those of --records."""
+    """The files that `_write` writes, without that of --records."""
     names = [f"{plan.name}.{ending}" for ending in ("md", "csv", "tex", "png")]
     for kind in ("surfaces", "equal-time"):
         names += [f"{plan.name}-{kind}.{ending}" for ending in EXTRA_ENDINGS if getattr(options, kind.replace("-", "_"))]
@@ -157,7 +159,7 @@ def _targets(plan: "Plan", options: Namespace) -> list[Path]:
 
 
 def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
-    """Refuse to replace files; then take finished runs into the store."""
+    """Refuse to replace existing files, then take finished runs from the records into the store."""
     from mvl.files import new_files, writable_folder
     from mvl.studies import damage, records
     from mvl.studies.display import warn
@@ -211,17 +213,17 @@ def _extra_tables(plan: "Plan", found: "list[Result]", options: Namespace) -> "I
 
 
 def _report(runs: list[Path], to: Path) -> None:
-    """Films take longest and a table has many runs: they are left to `mvl report`."""
+    """Write the HTML report, without videos: they take longest, and a table has many runs."""
     if not runs:
-        raise UsageError("no run is finished yet, so there is nothing to report on.")
+        raise UsageError("no run is finished yet, so there is nothing to report; train some runs first.")
 
     from mvl.cli.report import run
 
-    run([*map(str, runs), "--to", str(to), "--no-videos", "--overwrite"])  # it was checked before the runs
+    run([*map(str, runs), "--to", str(to), "--no-videos", "--overwrite"])  # the file was checked before the runs
 
 
 def _engine(options: Namespace) -> "Engine | None":
-    """What does the runs, if not processes of this machine."""
+    """The engine that the options name, None for processes on this machine."""
     for name, engine in (("address", "ray"), ("slurm", "slurm")):
         if getattr(options, name) and options.engine != engine:
             raise UsageError(f"--{name} is for --engine {engine}.")

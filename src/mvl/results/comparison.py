@@ -12,7 +12,7 @@ from mvl.results.results import Result
 from mvl.results.table import Table
 from mvl.studies.display import duration
 from mvl.studies.plan import Plan
-from mvl.studies.store import spent
+from mvl.studies.store import process_seconds
 
 AGREEMENT = (
     "Success in percent, mean over seeds with a 95 % interval (Student's), each seed the mean of its last three evaluations. "
@@ -45,7 +45,7 @@ def comparison(plan: Plan, found: Sequence[Result]) -> Table:
 
 def _row(plan: Plan, result: Result) -> tuple[str, ...]:
     numbers = str(len(result.seeds)), str(result.steps) if result.seeds else ""
-    return result.label, result.cell.column, result.ours, result.theirs(plan.name), result.agreement, *numbers
+    return result.label, result.cell.column, result.ours, result.published(plan.name), result.agreement, *numbers
 
 
 def _csv_row(result: Result) -> list[object]:
@@ -69,7 +69,7 @@ def _training(experiment: Experiment | None) -> list[object]:
 
 def _seconds(found: Sequence[Result]) -> float:
     """Process time of all runs, each counted once."""
-    return math.fsum(spent(run) for run in {seed.run for result in found for seed in result.seeds})
+    return math.fsum(process_seconds(run) for run in {seed.run for result in found for seed in result.seeds})
 
 
 def _grid(plan: Plan, found: Sequence[Result]) -> Table:
@@ -80,5 +80,5 @@ def _grid(plan: Plan, found: Sequence[Result]) -> Table:
     for label in dict.fromkeys(result.label for result in found):
         cells = [by_place[label, column] for column in columns]
         rows.append([label, *(f"{cell.ours if cell.seeds else '--'} {cell.agreement}".strip() for cell in cells)])
-        rows.append([r"\quad paper", *(cell.theirs(plan.name) for cell in cells)])
+        rows.append([r"\quad paper", *(cell.published(plan.name) for cell in cells)])
     return Table(["", *columns], rows, notes=[AGREEMENT])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mvl.experiment import Experiment
-from mvl.results.results import Result, shown
+from mvl.results.results import Result, estimate_text
 from mvl.results.statistics import Estimate, estimate
 from mvl.results.table import Table
 from mvl.runs import metrics
@@ -14,7 +14,7 @@ from mvl.runs.folder import RunFolder
 from mvl.studies.plan import Plan
 from mvl.studies.timing import step_times
 
-NOTHING = "nothing that can be timed here is behind this table yet."
+NOTHING = "no finished run of this table can be timed on this machine."
 MEANING = (
     "Success in percent after the training time in which the cheapest column of the row takes all its steps: milliseconds of a "
     "step, measured alone on one core or device of this machine; the steps of that column which fit; the mean of the last "
@@ -26,7 +26,7 @@ CSV_COLUMNS = ("row", "column", "milliseconds", "ratio", "steps", "seeds", "mean
 
 @dataclass(frozen=True)
 class Stopped:
-    """A result as it is when training stops after the time that the cheapest column of the row takes."""
+    """A result if training stops after the time in which the cheapest column of the row takes all its steps."""
 
     result: Result
     seconds: float
@@ -59,7 +59,7 @@ class Stopped:
 
     @property
     def row(self) -> tuple[str, ...]:
-        success = shown(self.estimate, len(self.values)) if self.estimate else "not evaluated by then"
+        success = estimate_text(self.estimate, len(self.values)) if self.estimate else "not evaluated by then"
         return *self.place, f"{1e3 * self.seconds:.2f}", f"{self.ratio:.2f} x", str(self.steps), success, self.result.ours
 
     @property
@@ -77,11 +77,8 @@ def success_by(run: Path, seed: int, steps: int) -> float | None:
 
 def stopped(found: Sequence[Result], times: Mapping[Experiment, float]) -> list[Stopped]:
     """Every finished result whose experiment has a time per step, compared within its row."""
-    timed = [
-        (result, times[result.cell.experiment])
-        for result in found
-        if result.cell.part == "overall" and result.seeds and result.cell.experiment in times
-    ]
+    finished = [result for result in found if result.cell.part == "overall" and result.seeds]
+    timed = [(r, times[r.cell.experiment]) for r in finished if r.cell.experiment and r.cell.experiment in times]
     cheapest: dict[str, float] = {}
     for result, seconds in timed:
         cheapest[result.cell.row] = min(seconds, cheapest.get(result.cell.row, float("inf")))

@@ -1,4 +1,4 @@
-"""The value surfaces behind a table: how well those over mazes follow the true distance, beside the success they led to."""
+"""A table of how well the value surfaces of maze runs follow the true distance, beside their success."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -14,15 +14,13 @@ from mvl.results.table import Table
 from mvl.runs.folder import RunFolder
 
 BOUND = Mollified()
-"""The paper's, for every run alike: whoever was trained under another is asked about the same."""
-NOTHING = "no value over a maze is behind this table yet."
+"""The paper's mollifier: all runs are measured with the same bound, whatever they were trained with."""
+NOTHING = "no finished run of this table has a value function over a maze."
 MEANING = (
     "Value surfaces, mean over goals and seeds. rank and correlation: Spearman's and Pearson's of V with minus the length of the "
     "shortest way; ascent: share of states from which climbing V ends at the goal; downhill: share where V rises as the way "
     "gets shorter; jitter: roughness; violated: share of the mollified bounds (nu 0.01, c 1) that fail."
 )
-
-
 COLUMNS = ("row", "column", "success", *(name.replace("_correlation", "") for name in Geometry._fields))
 
 
@@ -43,7 +41,10 @@ def surface_table(found: Sequence[Result], report: Callable[[str], None]) -> Tab
 
 
 def surface_of(run: Path) -> Geometry | None:
-    """Measured once for a checkpoint and written down in the run's folder, which may have lost its checkpoint since."""
+    """The geometry of a run, None if it has none; measured once for a checkpoint and saved in the run's folder.
+
+    A run without a checkpoint, such as one from records, has only a saved one.
+    """
     written, checkpoint = RunFolder(run).surface_file, RunFolder(run).checkpoint_file
     if checkpoint.exists() and not (written.exists() and written.stat().st_mtime >= checkpoint.stat().st_mtime):
         refuse_links(written)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mvl.files import atomic
 
-LATEX = {"_": r"\_", "%": r"\%", "±": r"$\pm$", "<": "$<$", ">": "$>$"}
+LATEX: dict[str, str | int | None] = {"_": r"\_", "%": r"\%", "±": r"$\pm$", "<": "$<$", ">": "$>$"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Table:
         return "\n\n".join([*above, *self.notes, "\n".join(lines), *below]) + "\n"
 
     def csv(self) -> str:
+        """Lines of comma-separated values, the columns' names first."""
         table, text = self.as_csv or self, io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([table.columns, *table.rows])
         return text.getvalue()
@@ -62,10 +63,12 @@ class Table:
     def latex(self) -> str:
         """A tabular, with the notes as comments below it."""
         table = self.as_latex or self
-        line = lambda values: " & ".join(map(str, values)).translate(str.maketrans(LATEX)) + r" \\"
-        head = [rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}", r"\hline", line(table.columns), r"\hline"]
+        columns, *rows = (
+            " & ".join(map(str, row)).translate(str.maketrans(LATEX)) + r" \\" for row in (table.columns, *table.rows)
+        )
+        head = [rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}", r"\hline", columns, r"\hline"]
         notes = [f"% {note}".replace("±", "+-") for note in table.notes]
-        return "\n".join([*head, *map(line, table.rows), r"\hline", r"\end{tabular}", *notes]) + "\n"
+        return "\n".join([*head, *rows, r"\hline", r"\end{tabular}", *notes]) + "\n"
 
     def write(self, folder: Path, name: str, endings: Sequence[str] = ("md", "csv", "tex")) -> list[Path]:
         """Write NAME.md, NAME.csv and NAME.tex, or some of them, over existing files; returns their paths."""

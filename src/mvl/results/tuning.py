@@ -1,4 +1,4 @@
-"""Which setting is best on a task? Variants ranked by what their seeds reached."""
+"""The settings of a recipe ranked by success or validation loss, and the choice of the best."""
 
 import json
 from collections.abc import Sequence
@@ -26,13 +26,15 @@ COLUMNS = ("", "settings", "mean", "95 % interval", "seeds")
 
 @dataclass(frozen=True)
 class Ranked:
+    """A combination of settings, its result and the score it is ranked by."""
+
     label: str
     result: Result
     score: Estimate
 
 
 def ranking(found: list[Result], by: str) -> list[Ranked]:
-    """Best first; those of which nothing is finished are left out."""
+    """The results by score, best first, without those that have no finished seed."""
     within = (0.0, 100.0) if by == "success" else (-np.inf, np.inf)
     scored = [
         Ranked(result.cell.column, result, estimate([_score(seed, by) for seed in result.seeds], within))
@@ -43,6 +45,7 @@ def ranking(found: list[Result], by: str) -> list[Ranked]:
 
 
 def _score(seed: Seed, by: str) -> float:
+    """Success in percent, or the sum of the validation losses."""
     if by == "success":
         return 100 * seed.overall
     parts = [seed.validation[f"validation/{part}/loss"] for part in ("value", "policy")]
@@ -59,24 +62,22 @@ def ranking_table(ranked: Sequence[Ranked], by: str) -> Table:
     if len(ranked) > 1:
         first, second = ranked[0].score, ranked[1].score
         apart = first.low > second.high or first.high < second.low
-        notes = ["the first is apart from the second" if apart else "the first two are not told apart by these seeds"]
+        notes = ["the intervals of the first two do not overlap" if apart else "the intervals of the first two overlap"]
     return Table(COLUMNS, rows, f"{MEASURES[by]}:", notes)
 
 
 def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
-    """The best as JSON, with everything it was chosen from."""
+    """Write the best settings as JSON, with the whole ranking; returns a line that says so."""
     if not ranked:
-        raise MvlError("nothing is finished, so there is nothing to choose from.")
+        raise MvlError("no run is finished, so there is nothing to choose from; run the same command again.")
     experiment = ranked[0].result.cell.experiment
     assert experiment is not None
     choice = {
-        **{
-            "task": str(experiment.task),
-            "recipe": canonical(experiment.recipe_name),
-            "preset": experiment.preset,
-            "by": by,
-            "seeds": plan.seeds,
-        },
+        "task": str(experiment.task),
+        "recipe": canonical(experiment.recipe_name),
+        "preset": experiment.preset,
+        "by": by,
+        "seeds": plan.seeds,
         "chosen": ranked[0].label,
         "changes": experiment.changes(),
         "ranking": [{"label": entry.label, **entry.score._asdict(), "per_seed": entry.result.values} for entry in ranked],

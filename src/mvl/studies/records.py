@@ -18,9 +18,9 @@ from mvl.files import atomic, locked
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder
-from mvl.settings import written_out
+from mvl.settings import with_explicit_goals
 from mvl.studies.job import WITHOUT_EFFECT, folder_of, is_run_of, seed_range
-from mvl.studies.store import clock_file, spent
+from mvl.studies.store import clock_file, process_seconds
 
 Key = tuple[str, tuple[int, ...]]
 """Task, recipe and schedule as a text, and the seeds: runs with the same key are runs of one experiment; see `is_run_of`."""
@@ -48,7 +48,7 @@ class Record:
         described["data"]["path"] = Path(described["data"]["path"]).name
         rows = [{name: row[name] for name in EVALUATED if name in row} for row in metrics.read(folder.evaluations_file)]
         surface = {"surface": json.loads(folder.surface_file.read_text())} if folder.surface_file.exists() else {}
-        line = {**described, "evaluations": rows, "seconds": spent(run), **surface}
+        line = {**described, "evaluations": rows, "seconds": process_seconds(run), **surface}
         return cls(line, description, _key(description.experiment))
 
     @classmethod
@@ -86,7 +86,7 @@ class Record:
 
 def _key(experiment: Experiment) -> Key:
     schedule = {name: value for name, value in asdict(experiment.schedule).items() if name not in WITHOUT_EFFECT}
-    return f"{experiment.task} {written_out(experiment.recipe)} {schedule}", experiment.seeds
+    return f"{experiment.task} {with_explicit_goals(experiment.recipe)} {schedule}", experiment.seeds
 
 
 def _check_finished(line: Mapping[str, Any], experiment: Experiment) -> None:
