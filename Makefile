@@ -48,24 +48,9 @@ bench: $(READY)
 	$(BIN)/mvl bench
 	$(BIN)/python benchmarks/mapped.py
 
-# The results in docs/results/: takes hours on two cores, continues where it was stopped, and replaces its earlier tables.
-# The weights that `tune` chooses here are those of the cpu preset.
-MEDIUM := pointmaze-medium-navigate
-LARGE := pointmaze-large-navigate
-ROW := ORIG VIB VIP TRA BYOL DUAL ORIG-MVL VIB-MVL DUAL-MVL vib-eik dual-eik gcivl-eik
-TEN := regularizer.antithetic=False+regularizer.samples=10
-KEPT := --records docs/results/runs --overwrite
-ALSO := --surfaces --equal-time $(KEPT) --to docs/results
+# The results in docs/results/, as docs/results/studies.toml lists them: takes hours on two cores, and continues where it was stopped.
 results: $(READY)
-	$(BIN)/mvl tune $(MEDIUM) --recipe gcivl-eik --knob regularizer.weight=0.1,1,10 $(KEPT) --to docs/results/weights
-	$(BIN)/mvl tune $(MEDIUM) --recipe gcivl-mvl --knob regularizer.weight=1,10,100 $(KEPT) --to docs/results/weights
-	$(BIN)/mvl sweep --name forms-medium --tasks $(MEDIUM) --recipes vib vib-mvl vib-mvl+$(TEN) vib-mvl+$(TEN)+regularizer.fraction=1.0 vib-mvl+$(TEN)+regularizer.through=center --seeds 4 $(ALSO)/mollifier
-	$(BIN)/mvl sweep --name forms-large --tasks $(LARGE) --recipes gcivl gcivl-mvl gcivl-mvl+$(TEN) gcivl-mvl+$(TEN)+regularizer.fraction=1.0 --seeds 4 $(ALSO)/mollifier
-	$(BIN)/mvl reproduce table1 --rows pointmaze-medium --columns $(ROW) $(ALSO)/pointmaze-medium
-	$(BIN)/mvl reproduce table2 --rows pointmaze-medium $(ALSO)/pointmaze-medium
-	$(BIN)/mvl reproduce table3b --seeds 3 $(ALSO)/pointmaze-large
-	$(BIN)/mvl reproduce table1 --rows pointmaze-large --columns $(ROW) $(ALSO)/pointmaze-large
-	$(BIN)/mvl reproduce table1 --rows cube-single-play cube-single-noisy scene-play puzzle-3x3-play antmaze-medium --columns ORIG DUAL dual-eik DUAL-MVL --seeds 3 --episodes 100 $(KEPT) --to docs/results/arms -- --eval-episodes 10 --eval-every 10000
+	$(BIN)/python scripts/results.py
 
 # Write requirements.lock: exact versions for every supported Python, without index addresses. Needs uv.
 lock:

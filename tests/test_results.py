@@ -1,9 +1,17 @@
-"""The results pages show the tables that the commands wrote."""
+"""The results pages show the tables that the commands wrote, and the committed runs give the committed tables."""
 
+import importlib.util
 import re
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
+
+from mvl.cli import main
+from mvl.results import equal_time
+from mvl.studies import execution
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 PAGES = "".join((RESULTS / name).read_text() for name in ("README.md", "studies.md"))
@@ -26,3 +34,63 @@ def test_the_page_has_no_table_of_results_of_its_own():
     """On the page that compares with the paper, whatever has an interval comes from a file."""
     rest = re.sub(r"<!-- from .*?<!-- end -->", "", (RESULTS / "README.md").read_text(), flags=re.S)
     assert not [line for line in table_lines(rest) if re.search(r"\d \[\d", line)]
+
+
+def script():
+    """scripts/results.py as a module."""
+    spec = importlib.util.spec_from_file_location("results_script", RESULTS.parents[1] / "scripts" / "results.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+STUDIES = {study.name: study for study in script().read_studies()}
+RECORDED = {"table1-medium": "table1", "table2-medium": "table2", "table3b": "table3b", "table1-large-dual": "table1"}
+"""Studies all of whose runs are in their records, and the name of their table."""
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """Commands that train nothing and time nothing."""
+    monkeypatch.setattr(execution, "carry_out", lambda plan, options: {})
+    monkeypatch.setattr(equal_time, "step_times", lambda *_: {})
+    monkeypatch.chdir(RESULTS.parents[1])
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_committed_tables_are_those_of_the_committed_runs(name, untrained, tmp_path, capsys):
+    study, table = STUDIES[name], RECORDED[name]
+    records = tmp_path / "runs.jsonl"
+    shutil.copyfile(RESULTS / study.records, records)
+    words = [study.command, *shlex.split(study.arguments), "--to", str(tmp_path), "--records", str(records)]
+    assert main([*words, "--store", str(tmp_path / "store")]) == 0
+    assert "not run" not in capsys.readouterr().out
+    for file in (f"{table}.md", f"{table}.csv", f"{table}.tex", f"{table}-surfaces.md", f"{table}-surfaces.csv"):
+        assert (tmp_path / file).read_bytes() == (RESULTS / study.to / file).read_bytes(), file
+    assert records.read_bytes() == (RESULTS / study.records).read_bytes()
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_is_a_command_that_works(name, untrained, tmp_path):
+    words = [*STUDIES[name].words()]
+    cut = words.index("--") if "--" in words else len(words)
+    assert main([*words[:cut], "--store", str(tmp_path), "--dry-run", *words[cut:]]) == 0
+    assert (RESULTS / STUDIES[name].to).is_dir()
+
+
+def test_studies_run_in_order_until_one_fails(monkeypatch, capsys):
+    results, ran = script(), []
+    monkeypatch.setattr(results, "run", lambda words: (ran.append(words), 3 * (words[0] == "sweep"))[1])
+    assert results.main(["--list"]) == 0
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == list(STUDIES)
+    assert ran == []
+    assert results.main([]) == 3
+    assert [words[0] for words in ran] == ["tune", "tune", "sweep"]
+    assert "forms-medium stopped with exit code 3; continue with: make results" in capsys.readouterr().err
+    ran.clear()
+    assert results.main(["--only", "table1-arms", "--dry-run"]) == 0
+    assert ran[0][ran[0].index("--dry-run") + 1 :] == ["--", "--eval-episodes", "10", "--eval-every", "10000"]
+    with pytest.raises(SystemExit):
+        results.main(["--only", "nothing"])
+    assert "no study named 'nothing'; choose from eikonal-weight" in capsys.readouterr().err

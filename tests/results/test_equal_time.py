@@ -10,7 +10,7 @@ from made_runs import TASK, experiment, made_run
 from mvl.cli import main
 from mvl.results import equal_time
 from mvl.runs.folder import RunFolder
-from mvl.studies import execution as go
+from mvl.studies import execution
 from mvl.studies.job import folder_of
 
 
@@ -51,7 +51,7 @@ def test_what_was_not_evaluated_by_then_is_not_guessed(tmp_path, monkeypatch, ca
 
 
 def test_nothing_finished_has_nothing_to_compare(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(go, "carry_out", lambda *_: {})
+    monkeypatch.setattr(execution, "carry_out", lambda *_: {})
     command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "1", "--store", str(tmp_path)]
     assert main([*command, "--equal-time"]) == 0
-    assert "nothing that can be timed here" in capsys.readouterr().out
+    assert "no finished run of this table can be timed" in capsys.readouterr().out

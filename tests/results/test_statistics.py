@@ -8,7 +8,7 @@ import pytest
 from mvl.errors import UsageError
 from mvl.results import statistics
 from mvl.results.bootstrap import bootstrap_interval, resampled
-from mvl.results.statistics import interquartile_mean, mean_score, optimality_gap, probability_of_improvement, spread
+from mvl.results.statistics import interquartile_mean, mean_score, mean_std, optimality_gap, probability_of_improvement
 
 
 def scores(seeds=6, tasks=5, shift=0.0, seed=0):
@@ -19,9 +19,9 @@ def scores(seeds=6, tasks=5, shift=0.0, seed=0):
 
 
 def test_spread_by_hand():
-    assert spread([0.4, 0.5, 0.6]) == pytest.approx((0.5, 0.1))
-    assert str(spread([0.4, 0.5, 0.6])) == "0.50 ± 0.10"
-    assert np.isnan(spread([0.7]).std)
+    assert mean_std([0.4, 0.5, 0.6]) == pytest.approx((0.5, 0.1))
+    assert str(mean_std([0.4, 0.5, 0.6])) == "0.50 ± 0.10"
+    assert np.isnan(mean_std([0.7]).std)
 
 
 def test_interquartile_mean_by_hand():
@@ -112,7 +112,7 @@ def test_probability_of_improvement_is_that_of_rliable(seeds):
 
 def test_scores_that_cannot_be_compared_are_refused():
     draw = {"generator": np.random.default_rng(0)}
-    with pytest.raises(UsageError, match=r"shape \(6,\); \(seeds, tasks\) is needed"):
+    with pytest.raises(UsageError, match=r"shape \(6,\); they must have shape \(seeds, tasks\)"):
         bootstrap_interval(mean_score, scores()[:, 0], **draw)
     with pytest.raises(UsageError, match="not a number"):
         bootstrap_interval(mean_score, np.where(scores() > 0.5, np.nan, 0), **draw)

@@ -31,7 +31,7 @@ def test_surfaces_stand_beside_success(tmp_path, monkeypatch, capsys):
     (row,) = csv.DictReader(io.StringIO((tmp_path / "to" / "sweep-surfaces.csv").read_text()))
     assert (row["seeds"], row["mean"], float(row["rank_correlation"])) == ("2", "50.00", pytest.approx(0.6))
     assert main(["sweep", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--surfaces"]) == 0
-    assert "no value over a maze" in capsys.readouterr().out
+    assert "has a value function over a maze" in capsys.readouterr().out
 
 
 def test_a_surface_is_measured_once_for_a_checkpoint(tmp_path, monkeypatch):

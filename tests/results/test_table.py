@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 
 from mvl.cli import main
 from mvl.plots import table as picture
+from mvl.results.comparison import comparison
 from mvl.results.results import results
-from mvl.results.table import as_csv, latex, markdown, text, write
-from mvl.results.tuning import described, ranking, write_choice
-from mvl.studies import execution as go
+from mvl.results.table import Table
+from mvl.results.tuning import ranking, ranking_table, write_choice
+from mvl.studies import execution
 from mvl.studies.job import folder_of
 from mvl.studies.plan import Plan, Wanted, paper_cells, sweep_cells
 
@@ -37,19 +38,46 @@ def test_agreement_is_judged_by_intervals(filled):
 
 
 def test_all_forms_tell_the_same(filled, tmp_path):
-    found = results(filled)
-    assert "ORIG  78 [72, 83]  78 ± 8   =  3      30000" in text(filled, found)
-    assert "| pointmaze-medium | ORIG | 78 [72, 83] | 78 ± 8 | = | 3 | 30000 |" in markdown(filled, found)
-    assert "| pointmaze-medium | VIP | not run | 0 ± 1 |  | 0 |  |" in markdown(filled, found)
-    assert "6 finished runs" in markdown(filled, found)
-    assert "| VIB | 11 [10, 12] | 0.10 [0.10, 0.10] against ORIG |" in markdown(filled, found)
-    assert "VIB   11 [10, 12]         0.10 [0.10, 0.10] against ORIG" in text(filled, found)
-    rows = list(csv.DictReader(io.StringIO(as_csv(filled, found))))
+    table = comparison(filled, results(filled))
+    assert "ORIG  78 [72, 83]  78 ± 8   =  3      30000" in table.text()
+    assert "| pointmaze-medium | ORIG | 78 [72, 83] | 78 ± 8 | = | 3 | 30000 |" in table.markdown()
+    assert "| pointmaze-medium | VIP | not run | 0 ± 1 |  | 0 |  |" in table.markdown()
+    assert "6 finished runs" in table.markdown()
+    assert "| VIB | 11 [10, 12] | 0.10 [0.10, 0.10] against ORIG |" in table.markdown()
+    assert "VIB   11 [10, 12]         0.10 [0.10, 0.10] against ORIG" in table.text()
+    rows = list(csv.DictReader(io.StringIO(table.csv())))
     assert rows[0]["per_seed"] == "76.00 80.00 77.00"
     assert rows[0]["per_task"] == "77.67 77.67 77.67 77.67 100.00"
     assert (rows[0]["seconds"], rows[0]["data_sha256"]) == ("90000", "f" * 12)
-    assert r"pointmaze-medium & 78 [72, 83] = & 11 [0, 24] $<$ & -- & 70 ? \\" in latex(filled, found)
-    assert [path.name for path in write(filled, found, tmp_path / "to")] == ["table1.md", "table1.csv", "table1.tex"]
+    assert r"pointmaze-medium & 78 [72, 83] = & 11 [0, 24] $<$ & -- & 70 ? \\" in table.latex()
+    assert [path.name for path in table.write(tmp_path / "to", "table1")] == ["table1.md", "table1.csv", "table1.tex"]
+
+
+def test_a_table_prints_itself_in_four_forms(tmp_path):
+    table = Table(
+        ["row", "column", "", "share"],
+        [("maze", "a", "<", "12 %"), ("maze", "b_c", "", None)],
+        "Title",
+        ["What it means: 1 ± 2."],
+        labels=2,
+        below=[Table(["x"], [(1,)], notes=["More."]), "The end."],
+        as_csv=Table(["row", "share"], [("maze", 0.125)]),
+    )
+    text = (
+        "Title\n              share\nmaze  a    <  12 %\n      b_c     None\n\nWhat it means: 1 ± 2.\n\nx\n1\n\nMore.\n\nThe end."
+    )
+    assert table.text() == text
+    assert table.markdown() == (
+        "## Title\n\nWhat it means: 1 ± 2.\n\n| row | column | | share |\n|---|---|---|---|\n| maze | a | \\< | 12 % |\n"
+        "| maze | b_c |  | None |\n\nMore.\n\n| x |\n|---|\n| 1 |\n\nThe end.\n"
+    )
+    assert table.csv() == "row,share\nmaze,0.125\n"
+    lines = table.latex().splitlines()
+    assert lines[0] == r"\begin{tabular}{lrrr}"
+    assert lines[4:6] == [r"maze & a & $<$ & 12 \% \\", r"maze & b\_c &  & None \\"]
+    assert lines[-1] == "% What it means: 1 +- 2."
+    assert Table(["x"], [], if_empty="nothing yet").text() == "nothing yet"
+    assert [path.name for path in table.write(tmp_path, "it", ("csv",))] == ["it.csv"]
 
 
 def test_tasks_have_lines_of_their_own(tmp_path):
@@ -64,7 +92,7 @@ def test_tasks_have_lines_of_their_own(tmp_path):
 
 def test_what_is_not_built_is_said(tmp_path):
     plan = Plan("table7", "", paper_cells("table7", [], [], "cpu", Wanted()), [0], tmp_path, None, False)
-    assert "not available: learning from pixels is not built" in text(plan, results(plan))
+    assert "not available: learning from pixels is not built" in comparison(plan, results(plan)).text()
 
 
 def test_the_best_setting_is_written_down(tmp_path):
@@ -76,9 +104,9 @@ def test_the_best_setting_is_written_down(tmp_path):
     plan = Plan("tune", "", cells, [0, 1], tmp_path, None, False)
     ranked = ranking(results(plan), "success")
     assert [round(entry.score.mean) for entry in ranked] == [85, 25]  # the third has nothing yet
-    assert "not told apart" in described(ranked, "success")
-    told = write_choice(plan, ranked, "success", tmp_path / "choice.json")
-    assert told.startswith(f"chosen on {TASK} alone, by success: gcivl-mvl regularizer.weight=3;")
+    assert "the intervals of the first two overlap" in ranking_table(ranked, "success").text()
+    line = write_choice(plan, ranked, "success", tmp_path / "choice.json")
+    assert line.startswith(f"chosen on {TASK} alone, by success: gcivl-mvl regularizer.weight=3;")
     assert json.loads((tmp_path / "choice.json").read_text())["changes"] == {"regularizer.weight": "3.0"}
     by_loss = ranking(results(plan), "validation")
     assert [round(entry.score.mean, 2) for entry in by_loss] == [1.25, 1.85]  # the lower loss first
@@ -91,7 +119,7 @@ def test_a_page_about_the_runs(filled, tmp_path, monkeypatch, capsys):
     assert "dual" in page.read_text()
     assert main([*words, "--seeds", "1", "--report", str(page)]) == 1
     assert "exists already" in capsys.readouterr().err
-    monkeypatch.setattr(go, "carry_out", lambda *_: {})
+    monkeypatch.setattr(execution, "carry_out", lambda *_: {})
     assert main([*words[:3], "pointmaze-large", *words[4:], "--report", str(tmp_path / "none.html")]) == 2
     assert "no run is finished yet" in capsys.readouterr().err
 

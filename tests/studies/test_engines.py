@@ -12,7 +12,7 @@ from mvl.errors import MvlError
 from mvl.studies.engines import local, slurm
 from mvl.studies.engines import ray as on_ray
 from mvl.studies.job import Job, folder_of
-from mvl.studies.store import held, with_seeds
+from mvl.studies.store import runs_of, with_seeds
 
 SMALL = {name.replace(".", "__"): text for name, text in TINY.items()}
 
@@ -23,7 +23,7 @@ def jobs(store: Path, data: Path, seeds: int = 2) -> list[Job]:
 
 
 def cells(store: Path) -> dict[int, tuple]:
-    found = held(experiment("bc", **SMALL), store, None).finished
+    found = runs_of(experiment("bc", **SMALL), store, None).finished
     return {number: (seed.overall, seed.tasks, seed.validation) for number, seed in found.items()}
 
 

@@ -12,8 +12,9 @@ from mvl.cli import main
 from mvl.learn import checkpoint
 from mvl.results import equal_time, surfaces
 from mvl.results.geometry import Geometry
-from mvl.studies import execution as go
+from mvl.studies import execution
 from mvl.studies.job import folder_of
+from mvl.studies.records import keep
 
 
 class StandIn:
@@ -65,7 +66,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "/x", ".x", "", "a b", "x\n"])
 def test_a_name_is_not_a_path(tmp_path, monkeypatch, capsys, name):
-    monkeypatch.setattr(go, "carry_out", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(execution, "carry_out", lambda *_: pytest.fail("it ran"))
     store = ["--store", str(tmp_path / "store"), "--to", str(tmp_path / "to")]
     assert main([*COMMANDS["sweep"][0], *store, f"--name={name}"]) == 2
     err = capsys.readouterr().err
@@ -83,7 +84,7 @@ def test_existing_tables_are_refused_before_anything_runs(tmp_path, finished, mo
         mine.parent.mkdir(exist_ok=True)
         mine.write_text("mine")
         with monkeypatch.context() as patch:
-            patch.setattr(go, "carry_out", lambda *_: pytest.fail("it ran"))
+            patch.setattr(execution, "carry_out", lambda *_: pytest.fail("it ran"))
             assert main(words) == 1
         err = capsys.readouterr().err
         assert err == f"mvl: {mine} exists already; choose another name, or replace it with --overwrite.\n"
@@ -108,9 +109,9 @@ def test_an_earlier_choice_in_the_store_is_kept(finished, capsys):
 
 def test_a_dry_run_writes_nothing_and_tells_what_would_be_written(tmp_path, finished, measured, monkeypatch, capsys):
     """With everything that could be asked for; then the same command for real."""
-    monkeypatch.setattr(go, "Probe", StandIn)
-    to, records, store = tmp_path / "to", tmp_path / "records", tmp_path / "new"
-    made_run(folder_of(experiment(), records) / "seeds-0", experiment(), [0], 0.25)
+    monkeypatch.setattr(execution, "Probe", StandIn)
+    to, records, store = tmp_path / "to", tmp_path / "runs.jsonl", tmp_path / "new"
+    keep([made_run(tmp_path / "elsewhere", experiment(), [0], 0.25)], records)
     run = folder_of(experiment(), finished) / "seeds-0"
     sizes = {"evaluations.jsonl": run.joinpath("evaluations.jsonl").stat().st_size}
     checkpoint.save(
@@ -131,30 +132,30 @@ def test_a_dry_run_writes_nothing_and_tells_what_would_be_written(tmp_path, fini
     run.joinpath("checkpoint.safetensors").unlink()
     run.joinpath("surface.json").write_text(json.dumps(Geometry(1, 1, 1, 1, 0, 0).to_json()))
     real = [*COMMANDS["sweep"][0], "--store", str(finished), *extra]
-    assert main([*real, "--records", str(tmp_path / "others")]) == 0
+    assert main([*real, "--records", str(tmp_path / "others.jsonl")]) == 0
     assert sorted(map(str, to.iterdir())) == told
 
 
 def test_a_record_of_another_run_is_kept(tmp_path, finished, capsys):
-    records = tmp_path / "records"
+    records = tmp_path / "runs.jsonl"
     words = [*COMMANDS["sweep"][0], "--store", str(finished), "--records", str(records)]
     assert main(words) == 0
-    before = contents(records)
+    before = records.read_bytes()
     assert main(words) == 0  # the same runs again
-    assert contents(records) == before
+    assert records.read_bytes() == before
     run = folder_of(experiment(), finished) / "seeds-0"
     run.joinpath("evaluations.jsonl").write_text(run.joinpath("evaluations.jsonl").read_text().replace("0.5", "0.75"))
     capsys.readouterr()
     assert main(words) == 1
-    assert f"seeds-0 is not a record of {run}; replace it with --overwrite" in capsys.readouterr().err
-    assert contents(records) == before
+    assert f"{run} differs from its record; replace the record with --overwrite" in capsys.readouterr().err
+    assert records.read_bytes() == before
     assert main([*words, "--overwrite"]) == 0
-    assert contents(records) != before
+    assert records.read_bytes() != before
 
 
 def test_failed_runs_are_tried_again_by_a_command_that_is_not_refused(tmp_path, finished, monkeypatch, capsys):
     words = [*COMMANDS["sweep"][0], "--store", str(finished), "--to", str(tmp_path / "to")]
-    monkeypatch.setattr(go, "carry_out", lambda plan, options: {"a job": "it broke"})
+    monkeypatch.setattr(execution, "carry_out", lambda plan, options: {"a job": "it broke"})
     assert main(words) == 1
     assert "the same command with --overwrite tries them again" in capsys.readouterr().err
     assert main([*words, "--overwrite"]) == 1

@@ -10,7 +10,7 @@ from mvl.errors import MvlError, UsageError
 from mvl.experiment import Experiment
 from mvl.studies.job import Job, folder_name, folder_of
 from mvl.studies.plan import Plan, Wanted, paper_cells, parse_grid, sweep_cells
-from mvl.studies.store import held, remaining, spent
+from mvl.studies.store import process_seconds, remaining, runs_of
 
 
 def left(of: Experiment, seeds: list[int], store, together=False) -> list[tuple[str, tuple[int, ...]]]:
@@ -22,7 +22,7 @@ def test_seeds_count_wherever_they_were_made(tmp_path):
     made_run(folder_of(of, tmp_path) / "by-hand", of, [0, 1], 0.4)
     made_run(folder_of(of, tmp_path) / "seeds-1", of, [1], 0.8)  # the same seed again
     made_run(folder_of(of, tmp_path) / "seeds-2", of, [2], 0.6, until=20)
-    there = held(of, tmp_path, None)
+    there = runs_of(of, tmp_path, None)
     assert {seed: round(found.overall, 6) for seed, found in there.finished.items()} == {0: 0.4, 1: 0.4}
     assert left(of, [0, 1, 2, 3], tmp_path) == [("seeds-2", (2,)), ("seeds-3", (3,))]
 
@@ -36,7 +36,7 @@ def test_seeds_are_trained_together_where_that_is_asked_for(tmp_path):
 def test_a_run_with_other_settings_is_not_counted_and_not_touched(tmp_path):
     of = experiment()
     made_run(folder_of(of, tmp_path) / "by-hand", experiment(steps="10000"), [0])
-    assert held(of, tmp_path, None).finished == {}
+    assert runs_of(of, tmp_path, None).finished == {}
     made_run(folder_of(of, tmp_path) / "seeds-0", experiment(discount="0.9"), [0])
     with pytest.raises(MvlError, match="trained with other settings"):
         remaining(of, [0], tmp_path, None, False)
@@ -111,7 +111,7 @@ def test_a_recipe_may_bring_settings_of_its_own():
     assert [cell.column for cell in cells] == ["dual", "dual-mvl", folder]
     with pytest.raises(UsageError, match="dual has no setting 'regularizer.samples'"):
         sweep_cells([TASK], ["dual+regularizer.samples=10"], "cpu", {}, Wanted())
-    with pytest.raises(UsageError, match="a setting is given as FIELD=VALUE"):
+    with pytest.raises(UsageError, match="a setting is given as SETTING=VALUE"):
         sweep_cells([TASK], ["dual-mvl+regularizer.samples"], "cpu", {}, Wanted())
 
 
@@ -158,8 +158,8 @@ def test_settings_are_written_as_for_training():
 def test_time_spent_is_that_of_all_sessions(tmp_path):
     of = experiment(steps="5000")
     run = made_run(folder_of(of, tmp_path) / "seeds-0", of, [0])
-    assert spent(run) == 5000  # made by hand: from its rows alone
+    assert process_seconds(run) == 5000  # made by hand: from its rows alone
     events = [("began", 900.0), ("ended", 1000.0), ("began", 5000.0), ("began", 7000.0), ("ended", 7010.0)]
     clock = run.with_name("seeds-0.clock.jsonl")
     clock.write_text("".join(json.dumps({"event": event, "time": time}) + "\n" for event, time in events))
-    assert spent(run) == 100 + 1000 + 10  # the second was killed, and its last row is from 6000
+    assert process_seconds(run) == 100 + 1000 + 10  # the second was killed, and its last row is from 6000

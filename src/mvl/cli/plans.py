@@ -1,26 +1,31 @@
-"""What `mvl reproduce`, `mvl sweep` and `mvl tune` share: how to carry a plan out, and where to."""
+"""Options that `mvl reproduce`, `mvl sweep` and `mvl tune` share, and carrying out their plans."""
 
-import textwrap
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, share
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from mvl.results.results import Result
+    from mvl.results.table import Table
     from mvl.studies.engines import Engine
     from mvl.studies.plan import Cell, Plan
     from mvl.tasks import Task
 
 STORE = Path("runs/store")
+EXTRA_ENDINGS = ("md", "csv")
+"""Files of the tables that --surfaces and --equal-time add."""
 
 
 def add_options(parser: Parser, seeds: int) -> None:
+    """Add the shared options; `seeds` is the default number of seeds."""
     what = parser.add_argument_group("size")
     what.add_argument("--preset", default="cpu", help="cpu (minutes a run on a laptop) or paper (the paper's sizes)")
     what.add_argument("--seeds", type=count, default=seeds, help="seeds per cell of the table")
@@ -33,8 +38,8 @@ def add_options(parser: Parser, seeds: int) -> None:
     where.add_argument(
         "--records",
         type=Path,
-        metavar="FOLDER",
-        help="also keep finished runs here, without weights; those found here are not trained again",
+        metavar="FILE.jsonl",
+        help="also keep finished runs in this file, one line each, without weights; runs found in it are not trained again",
     )
     where.add_argument("--data", type=Path, help="folder of the datasets; missing ones are generated or downloaded")
     where.add_argument(
@@ -44,7 +49,7 @@ def add_options(parser: Parser, seeds: int) -> None:
         "--to", type=Path, metavar="FOLDER", help="also write the table there, as Markdown, CSV, LaTeX and a picture"
     )
     where.add_argument(
-        "--overwrite", action="store_true", help="replace existing files in --to and --records, and that of --report"
+        "--overwrite", action="store_true", help="replace existing files in --to, lines of --records, and the file of --report"
     )
     where.add_argument(
         "--surfaces", action="store_true", help="also measure how well value functions over mazes follow the true distance"
@@ -72,13 +77,13 @@ def add_options(parser: Parser, seeds: int) -> None:
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Our own words, and those after `--`, which are settings of mvl train."""
-    cut = argv.index("--") if "--" in argv else len(argv)
-    return argv[:cut], argv[cut + 1 :]
+    """The arguments before `--`, and those after it, which are settings of `mvl train`."""
+    at = argv.index("--") if "--" in argv else len(argv)
+    return argv[:at], argv[at + 1 :]
 
 
 def playable(name: str, env: str | None) -> "Task":
-    """A task to compare recipes on: one by name, or a data file with an environment."""
+    """The task of this name, or of a data file with the environment `env`; it must have an environment to evaluate in."""
     task = own_task(str(Path(name).resolve()) if name.endswith(".npz") else name, None if "." not in name else env)
     if not task.simulated:
         raise UsageError(f"{name} has no environment to compare policies in; name one with --env module:function.")
@@ -86,6 +91,7 @@ def playable(name: str, env: str | None) -> "Task":
 
 
 def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":
+    """The plan of these cells with the seeds and folders of the options."""
     from mvl.studies.plan import Plan
 
     data = options.data.resolve() if options.data else None
@@ -94,51 +100,66 @@ def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) ->
 
 
 def _held_out(cell: "Cell", share: float | None) -> "Cell":
+    """The cell with this share of the episodes held out for validation, if a share is given."""
     if cell.experiment is None or share is None:
         return cell
     return replace(cell, experiment=replace(cell.experiment, data=replace(cell.experiment.data, held_out=share)))
 
 
 def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "list[Result]":
-    """Run it, show the table, write it where it was asked for; a failure of some runs is told last.
+    """Run the plan, print the table and write the files that the options name; an error at the end lists failed runs.
 
-    Files that exist are refused before anything runs; `choice` is one that the caller will write. A dry run writes nothing.
+    Existing files are refused before anything runs; `choice` is one that the caller will write. A dry run writes nothing.
     """
-    from mvl.results import table
+    from mvl.results.comparison import comparison
     from mvl.results.results import results
-    from mvl.studies import execution as go
+    from mvl.studies import execution
 
     engine = _engine(options)
     targets = _targets(plan, options) + ([choice] if choice else [])
     if options.dry_run:
-        plan = replace(plan, records=options.records)  # counted where they lie, instead of taken into the store
-    else:
-        _prepare(plan, options, targets)
-    failed = go.carry_out(plan, go.Options(engine, options.at_once, options.episodes, options.dry_run))
+        return _dry_run(plan, options, engine, targets)
+    _prepare(plan, options, targets)
+    failed = execution.carry_out(plan, execution.Options(engine, options.at_once, options.episodes))
     found = results(plan)
-    print(f"\n{table.text(plan, found)}")
-    if options.dry_run:
-        told = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
-        print("\n".join(["", "dry run: nothing was run or written", *told]))
-        return found
-    _write(plan, found, options)
+    table = comparison(plan, found)
+    print(f"\n{table.text()}")
+    _write(plan, found, table, options)
     if failed:
-        shown = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
+        reasons = "\n".join(f"  {job}: {reason}" for job, reason in failed.items())
         again = " with --overwrite" if _targets(plan, options) and not options.overwrite else ""
-        raise MvlError(f"{len(failed)} runs failed; the same command{again} tries them again:\n{shown}")
+        raise MvlError(f"{len(failed)} runs failed; the same command{again} tries them again:\n{reasons}")
+    return found
+
+
+def _dry_run(plan: "Plan", options: Namespace, engine: "Engine | None", targets: list[Path]) -> "list[Result]":
+    """Print the plan, the table as it stands and the files that would be written; records count, but the store stays as it is."""
+    from mvl.results.comparison import comparison
+    from mvl.results.results import results
+    from mvl.studies import execution, records
+
+    with TemporaryDirectory() as folder:
+        if options.records:
+            records.take_in(records.read(options.records), Path(folder), plan.experiments)
+            plan = replace(plan, unpacked=Path(folder))
+        execution.carry_out(plan, execution.Options(engine, options.at_once, options.episodes, dry_run=True))
+        found = results(plan)
+        print(f"\n{comparison(plan, found).text()}")
+    files = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
+    print("\n".join(["", "dry run: nothing was run or written", *files]))
     return found
 
 
 def _targets(plan: "Plan", options: Namespace) -> list[Path]:
-    """The files that `_write` makes, without those of --records."""
+    """The files that `_write` writes, without that of --records."""
     names = [f"{plan.name}.{ending}" for ending in ("md", "csv", "tex", "png")]
     for kind in ("surfaces", "equal-time"):
-        names += [f"{plan.name}-{kind}.{ending}" for ending in ("md", "csv") if getattr(options, kind.replace("-", "_"))]
+        names += [f"{plan.name}-{kind}.{ending}" for ending in EXTRA_ENDINGS if getattr(options, kind.replace("-", "_"))]
     return [options.to / name for name in names if options.to] + ([options.report] if options.report else [])
 
 
 def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
-    """Refuse to replace files; then take finished runs into the store."""
+    """Refuse to replace existing files, then take finished runs from the records into the store."""
     from mvl.files import new_files, writable_folder
     from mvl.studies import damage, records
     from mvl.studies.display import warn
@@ -146,74 +167,63 @@ def _prepare(plan: "Plan", options: Namespace, targets: list[Path]) -> None:
     new_files(targets, options.overwrite)
     writable_folder(plan.store)
     if options.records:
-        writable_folder(options.records)
+        known = records.read(options.records)
+        writable_folder(options.records.parent)
         damage.set_aside(plan.experiments, plan.store, warn)  # before records are taken in: one may replace a damaged run
         if not options.overwrite:
-            records.check_equal(options.records, plan.store, plan.experiments)
-        if taken := records.take_in(options.records, plan.store, plan.experiments):
+            records.check_equal(known, plan.store, plan.experiments)
+        if taken := records.take_in(known, plan.store, plan.experiments):
             print(f"took in {taken} finished runs from {options.records}")
 
 
-def _write(plan: "Plan", found: "list[Result]", options: Namespace) -> None:
-    """Everything that was asked for besides the table on the terminal."""
+def _write(plan: "Plan", found: "list[Result]", table: "Table", options: Namespace) -> None:
+    """Print and write everything that the options ask for besides the table on the terminal."""
     from mvl.plots import table as picture
-    from mvl.results import table
     from mvl.studies import records
 
     if options.to:
-        files = [*table.write(plan, found, options.to), picture.write(plan, found, options.to)]
-        print("\n".join(f"wrote {path}" for path in files))
-    if options.surfaces:
-        _surfaces(plan, found, options.to)
-    if options.equal_time:
-        _equal_time(plan, found, options.to)
+        _print_written([*table.write(options.to, plan.name), picture.write(plan, found, options.to)])
+    for kind, extra in _extra_tables(plan, found, options):
+        print(f"\n{extra.text()}" if extra.rows else extra.text())
+        if options.to and extra.rows:
+            _print_written(extra.write(options.to, f"{plan.name}-{kind}", EXTRA_ENDINGS))
     runs = sorted({seed.run for result in found for seed in result.seeds})
     if options.records:
-        print(f"keeping {records.keep(runs, plan.store, options.records)} finished runs in {options.records}")
+        print(f"keeping {records.keep(runs, options.records)} finished runs in {options.records}")
     if options.report:
         _report(runs, options.report)
 
 
-def _surfaces(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
-    from mvl.results import surfaces
-
-    _show_beside(plan, surfaces, surfaces.measured(found, lambda line: print(line, flush=True)), to)
+def _print_written(paths: "Sequence[Path]") -> None:
+    print("\n".join(f"wrote {path}" for path in paths))
 
 
-def _equal_time(plan: "Plan", found: "list[Result]", to: Path | None) -> None:
-    from mvl.results import equal_time
+def _extra_tables(plan: "Plan", found: "list[Result]", options: Namespace) -> "Iterator[tuple[str, Table]]":
+    """Further tables about the same cells, by the name of their option; each is measured when it is asked for."""
+    from mvl.results.equal_time import equal_time_table
+    from mvl.results.surfaces import surface_table
     from mvl.runs.display import counting
 
-    with counting("timing steps") as report:
-        cells = equal_time.measured(plan, found, report)
-    _show_beside(plan, equal_time, cells, to)
-
-
-def _show_beside(plan: "Plan", about: ModuleType, cells: list[Any], to: Path | None) -> None:
-    """Another table about the same cells, in the words of the module that measured it."""
-    from mvl.results.table import aligned
-
-    if not cells:
-        print(about.NOTHING)
-        return
-    lines = [about.HEAD, *(cell.words for cell in cells)]
-    print("\n".join(["", *aligned(lines), "", textwrap.fill(about.MEANING, 100)]))
-    if to:
-        print("\n".join(f"wrote {path}" for path in about.write(plan, cells, to)))
+    if options.surfaces:
+        yield "surfaces", surface_table(found, lambda line: print(line, flush=True))
+    if options.equal_time:
+        with counting("timing steps") as report:
+            table = equal_time_table(plan, found, report)
+        yield "equal-time", table
 
 
 def _report(runs: list[Path], to: Path) -> None:
-    """Films take longest and a table has many runs: they are left to `mvl report`."""
+    """Write the HTML report, without videos: they take longest, and a table has many runs."""
     if not runs:
-        raise UsageError("no run is finished yet, so there is nothing to report on.")
+        raise UsageError("no run is finished yet, so there is nothing to report; train some runs first.")
 
     from mvl.cli.report import run
 
-    run([*map(str, runs), "--to", str(to), "--no-videos", "--overwrite"])  # it was checked before the runs
+    run([*map(str, runs), "--to", str(to), "--no-videos", "--overwrite"])  # the file was checked before the runs
 
 
 def _engine(options: Namespace) -> "Engine | None":
-    """What does the runs, if not processes of this machine."""
+    """The engine that the options name, None for processes on this machine."""
     for name, engine in (("address", "ray"), ("slurm", "slurm")):
         if getattr(options, name) and options.engine != engine:
             raise UsageError(f"--{name} is for --engine {engine}.")

@@ -1,4 +1,4 @@
-"""`mvl reproduce`: a table of the paper, from the name of the table."""
+"""`mvl reproduce`: train the runs of a table of the paper."""
 
 from mvl.cli.parser import Parser, import_own_code
 from mvl.cli.plans import add_options, carry_out, make_plan, split
@@ -21,7 +21,7 @@ def run(argv: list[str]) -> None:
         "--set",
         nargs="+",
         default=[],
-        metavar="FIELD=VALUE",
+        metavar="SETTING=VALUE",
         help="change a setting in every recipe that has it: mollified.weight=3",
     )
     add_options(parser, seeds=4)

@@ -1,4 +1,4 @@
-"""`mvl sweep`: tasks by recipes by seeds by any settings."""
+"""`mvl sweep`: train every combination of tasks, recipes, settings and seeds."""
 
 from mvl.cli.parser import Parser, file_name, import_own_code
 from mvl.cli.plans import add_options, carry_out, make_plan, playable, split
@@ -15,7 +15,7 @@ def run(argv: list[str]) -> None:
     parser.add_argument(
         "--recipes", nargs="+", required=True, help="see `mvl recipes`; with settings of its own: vib-mvl+regularizer.samples=10"
     )
-    parser.add_argument("--set", nargs="+", default=[], metavar="FIELD=V1,V2", help="values to try: regularizer.weight=1,10")
+    parser.add_argument("--set", nargs="+", default=[], metavar="SETTING=V1,V2", help="values to try: regularizer.weight=1,10")
     parser.add_argument("--name", type=file_name, default="sweep", help="name of the table and of the files in --to")
     add_options(parser, seeds=1)
     options = parser.parse_all(argv)

@@ -1,4 +1,4 @@
-"""A table as a picture: every seed, their mean and interval, and the paper's mean and deviation below."""
+"""A table as a picture: for each cell our seeds, their mean and interval, and below them the paper's mean and std."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,17 +10,17 @@ from mvl.studies.plan import Plan
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ACROSS = 4
-"""Rows of the table beside each other."""
+PANELS_PER_LINE = 4
+"""Panels beside each other, one for each row of the table."""
 OURS, PAPER, ABSENT = "#0072b2", "#e69f00", "#888888"
-APART = 0.17
-"""Of a line's height, from its middle to ours and to the paper's."""
-LONG = 24
-"""Letters of a column's name that fit on one line; a longer one is a recipe with settings, and each gets its own."""
+OFFSET = 0.17
+"""Distance of our mark and of the paper's from the middle of a line, in line heights."""
+MAX_LABEL = 24
+"""Characters of a column's name that fit on one line; of a longer one, a recipe with settings, each setting gets a line."""
 
 
 def write(plan: Plan, found: Sequence[Result], folder: Path) -> Path:
-    """NAME.png, anew: a panel for each row of the table, a line for each of its columns."""
+    """Write NAME.png, with a panel for each row of the table and a line for each of its columns; returns its path."""
     from matplotlib.figure import Figure
 
     from mvl.plots import drawing
@@ -28,11 +28,11 @@ def write(plan: Plan, found: Sequence[Result], folder: Path) -> Path:
     rows: dict[tuple[str, str], list[Result]] = {}
     for result in found:
         rows.setdefault((result.cell.row, result.cell.part), []).append(result)
-    across = min(ACROSS, len(rows))
-    down = -(-len(rows) // across)
+    columns = min(PANELS_PER_LINE, len(rows))
+    lines = -(-len(rows) // columns)
     longest = max(map(len, rows.values()))
-    figure = Figure(figsize=(1.2 + 4.6 * across, 0.8 + down * (0.7 + 0.32 * longest)), layout="constrained")
-    panels = figure.subplots(down, across, squeeze=False).ravel()
+    figure = Figure(figsize=(1.2 + 4.6 * columns, 0.8 + lines * (0.7 + 0.32 * longest)), layout="constrained")
+    panels = figure.subplots(lines, columns, squeeze=False).ravel()
     for panel, ((row, part), results) in zip(panels, rows.items(), strict=False):
         _panel(panel, results)
         panel.set_title(row if part == "overall" else f"{row} {part}", fontsize=10)
@@ -47,18 +47,21 @@ def write(plan: Plan, found: Sequence[Result], folder: Path) -> Path:
 
 
 def _panel(ax: "Axes", results: Sequence[Result]) -> None:
+    """Draw the results of one row of the table."""
     for line, result in enumerate(results):
         if result.estimate is not None:
-            ax.plot(result.values, [line - APART] * len(result.values), "o", color=OURS, markersize=3, alpha=0.45)
-            ax.plot(result.estimate.mean, line - APART, "o", color=OURS, markersize=6)
+            ax.plot(result.values, [line - OFFSET] * len(result.values), "o", color=OURS, markersize=3, alpha=0.45)
+            ax.plot(result.estimate.mean, line - OFFSET, "o", color=OURS, markersize=6)
             if len(result.seeds) > 1:
-                ax.plot(result.estimate[1:], [line - APART] * 2, color=OURS, linewidth=1.5)
+                ax.plot(result.estimate[1:], [line - OFFSET] * 2, color=OURS, linewidth=1.5)
         if result.cell.paper is not None:
             mean, std = result.cell.paper.mean, result.cell.paper.std
-            ax.plot(mean, line + APART, "D", color=PAPER, markersize=5)
-            ax.plot([max(0, mean - std), min(100, mean + std)], [line + APART] * 2, color=PAPER, linewidth=1.5)
+            ax.plot(mean, line + OFFSET, "D", color=PAPER, markersize=5)
+            ax.plot([max(0, mean - std), min(100, mean + std)], [line + OFFSET] * 2, color=PAPER, linewidth=1.5)
     names = [result.cell.column if result.seeds else f"{result.cell.column} (not run)" for result in results]
-    ax.set_yticks(range(len(results)), [name.replace("+", "\n+") if len(name) > LONG else name for name in names], fontsize=8)
+    ax.set_yticks(
+        range(len(results)), [name.replace("+", "\n+") if len(name) > MAX_LABEL else name for name in names], fontsize=8
+    )
     for label, result in zip(ax.get_yticklabels(), results, strict=True):
         label.set_color("black" if result.seeds else ABSENT)
     ax.set(xlim=(-3, 103), ylim=(len(results) - 0.5, -0.5), xlabel="success, percent")

@@ -1,1 +1,1 @@
-"""What was found: statistics, tables beside the paper's, geometry of value surfaces."""
+"""Statistics over seeds and tasks, tables beside the paper's, and the geometry of value surfaces."""

@@ -1,4 +1,4 @@
-"""What the whole of a table says: columns over all their tasks, with bootstrap intervals."""
+"""Columns of a table aggregated over all its tasks, with bootstrap intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,55 +9,62 @@ from mvl.recipes.families import RECIPES, canonical
 from mvl.results.bootstrap import Interval, bootstrap_interval
 from mvl.results.results import Result
 from mvl.results.statistics import interquartile_mean, probability_of_improvement
+from mvl.results.table import Table
 
 MEANING = (
     "Over all tasks: the interquartile mean in percent, and how likely a seed of the column beats one of the other column on "
     "the same task (ties count half); 95 % stratified bootstrap intervals."
 )
+COLUMNS = ("column", "interquartile mean", "probability")
 
 
 @dataclass(frozen=True)
-class Across:
-    """A column over the tasks that all columns have."""
+class Aggregate:
+    """Scores of one column over all tasks."""
 
     column: str
     score: Interval
+    """The interquartile mean in percent."""
     rival: str = ""
-    """The column it is set against: the same without a regularizer where the table has it, else the first."""
+    """The column it is compared with: the same recipe without a regularizer if the table has it, else the first column."""
     better: Interval | None = None
+    """Probability that a seed of this column beats one of the rival's."""
 
     @property
-    def words(self) -> tuple[str, str]:
-        """The interquartile mean, and the comparison."""
+    def row(self) -> tuple[str, str, str]:
         score = f"{self.score.value:.0f} [{self.score.low:.0f}, {self.score.high:.0f}]"
-        return score, f"{self.better} against {self.rival}" if self.better else ""
+        return self.column, score, f"{self.better} against {self.rival}" if self.better else ""
 
 
-def across(found: Sequence[Result]) -> list[Across]:
-    """Columns with at least two seeds in every row that has any; nothing where no two columns do."""
+def aggregate_table(found: Sequence[Result]) -> Table:
+    return Table(COLUMNS, [line.row for line in aggregates(found)], notes=[MEANING], labels=1)
+
+
+def aggregates(found: Sequence[Result]) -> list[Aggregate]:
+    """One for each column that has at least two seeds in every row with results; empty if fewer than two columns have."""
     scores = _scores(found)
     if len(scores) < 2:
         return []
     recipes = {result.cell.column: canonical(result.cell.experiment.recipe_name) for result in found if result.cell.experiment}
     lines = []
-    for column, mine in scores.items():
+    for column, own in scores.items():
         generator = np.random.default_rng(0)
-        score = bootstrap_interval(interquartile_mean, 100 * mine, generator=generator)
+        score = bootstrap_interval(interquartile_mean, 100 * own, generator=generator)
         rival = _rival(column, {name: recipes[name] for name in scores})
         if rival == column:
-            lines.append(Across(column, score))
+            lines.append(Aggregate(column, score))
         else:
-            better = bootstrap_interval(probability_of_improvement, mine, scores[rival], generator=generator)
-            lines.append(Across(column, score, rival, better))
+            better = bootstrap_interval(probability_of_improvement, own, scores[rival], generator=generator)
+            lines.append(Aggregate(column, score, rival, better))
     return lines
 
 
 def _scores(found: Sequence[Result]) -> dict[str, np.ndarray]:
-    """(seeds, tasks) by column: of every row the same number of seeds, and all its tasks."""
-    wholes = [result for result in found if result.cell.part == "overall" and result.seeds]
-    rows = {result.cell.row for result in wholes}
+    """Scores (seeds, tasks) by column, with as many seeds as every row of the column has; incomplete columns are left out."""
+    finished = [result for result in found if result.cell.part == "overall" and result.seeds]
+    rows = {result.cell.row for result in finished}
     by_column: dict[str, list[Result]] = {}
-    for result in wholes:
+    for result in finished:
         by_column.setdefault(result.cell.column, []).append(result)
     scores = {}
     for column, results in by_column.items():
@@ -68,6 +75,7 @@ def _scores(found: Sequence[Result]) -> dict[str, np.ndarray]:
 
 
 def _rival(column: str, recipes: dict[str, str]) -> str:
+    """The column to compare a column with; see `Aggregate.rival`."""
     family, parts = RECIPES[recipes[column]]
     plain = family, parts._replace(regularizer="none")
     same = [name for name, recipe in recipes.items() if RECIPES[recipe] == plain]

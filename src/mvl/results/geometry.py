@@ -1,4 +1,4 @@
-"""The geometry of a value surface over a maze, measured: does it fall with the true distance, lead around walls, stay smooth?"""
+"""Measures of a value surface over a maze: does it fall with the true distance, lead around walls, and stay smooth?"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,45 +21,45 @@ from mvl.tasks.simulator import first_states
 from mvl.types import Field
 
 WINDOW = 2
-"""Grid points on each side of a point that its local mean is taken over."""
-ASKED = 1000
-"""States at which the bounds to their neighbors are tried."""
+"""Grid points on each side of a point in its local mean."""
+STATES = 1000
+"""States at which the mollified bounds are checked, at most about this many."""
 NEIGHBORS = [(row, column) for row in (-1, 0, 1) for column in (-1, 0, 1) if (row, column) != (0, 0)]
 
 
 class Geometry(NamedTuple):
-    """Measures of V(., goal) over the free states of a maze, averaged over goals. Distance d is the shortest way's length."""
+    """Measures of V(., goal) over the free states of a maze, averaged over goals; d is the length of the shortest path."""
 
     rank_correlation: float
-    """Spearman's, of V with -d: 1 where every nearer state has the higher value, however it is scaled or discounted."""
+    """Spearman's correlation of V with -d: 1 if every nearer state has a higher value, whatever the scale or discount."""
     correlation: float
-    """Pearson's, of V with -d: 1 where V falls by the same amount with every unit of distance."""
+    """Pearson's correlation of V with -d: 1 if V falls by the same amount for every unit of distance."""
     ascent: float
-    """Share of states, beyond the goal's radius, from which always stepping to the neighbor with the steepest rise ends at
-    the goal; such a walk stays in free space, so it has to find its way around walls, and stops on any other peak."""
+    """Share of states outside the goal's radius from which steepest ascent over grid neighbors ends at the goal. Steps stay
+    in free space, so the walk has to lead around walls, and it stops at any other local maximum."""
     downhill: float
-    """Share of states whose gradient of V points where the true distance falls: dV . d(-d) > 0."""
+    """Share of states at which the gradients of V and of -d have a positive scalar product."""
     jitter: float
-    """rms of V minus its mean over 5 x 5 grid points, in units of how much V typically changes over two of them (the rms
-    gradient times their distance): 0 for a plane, 0.06 for the distance in a maze, 0.49 for mere noise."""
+    """Root mean square (rms) of V minus its mean over 5 x 5 grid points, divided by the typical change of V over two grid
+    points (rms gradient times their distance): 0 for a plane, 0.06 for the distance in a maze, 0.49 for white noise."""
     violated: float
-    """Share of bounds V(s') - V(s) <= c |s' - s| that fail, over neighbors s' drawn as the mollifier draws them."""
+    """Share of bounds V(s') - V(s) <= c |s' - s| that do not hold, over neighbors s' sampled as the mollifier does."""
 
     def to_json(self) -> dict[str, float]:
         return {name: round(value, 4) for name, value in self._asdict().items()}
 
 
 def geometry(run: Path | str, bound: Mollified | None = None) -> Geometry | None:
-    """The mean over a run's five goals and its seeds; nothing if no value or no distance is known (see `Task.metric`)."""
+    """The mean over a run's goals and seeds; None if the run has no value or its task no distance (see `Task.metric`)."""
     found = geometry_of_seeds(run, bound)
     return mean(found) if found else None
 
 
 def geometry_of_seeds(run: Path | str, bound: Mollified | None = None) -> list[Geometry]:
-    """For each seed the mean over the five goals; empty if nothing can be measured.
+    """The mean over the goals for each seed; empty if nothing can be measured.
 
-    `bound` says how neighbors are drawn and what distance costs; by default the run's own mollifier does, or, for a run
-    that has none, the paper's. Runs are comparable in `violated` only under one bound.
+    `bound` defines the neighbors and the cost of distance for `violated`; by default it is the run's own mollifier, or the
+    paper's for a run without one. Compare runs in `violated` only with the same bound.
     """
     description, learner, state = restore(run)
     task = description.task
@@ -86,7 +86,7 @@ def _of_goal(
 ) -> Geometry:
     values = values_on_grid(learner, params, maze, like, goal)
     places = np.argwhere(np.isfinite(distances))
-    places = places[:: max(1, len(places) // ASKED)]
+    places = places[:: max(1, len(places) // STATES)]
     x, y, _ = maze.grid()
     states = np.tile(like, (len(places), 1))
     states[:, 0], states[:, 1] = x[places[:, 1]], y[places[:, 0]]
@@ -97,22 +97,22 @@ def _of_goal(
 
 @cache
 def compiled_values(learner: Learner) -> Any:
-    """Compiled once for all goals and seeds of a learner."""
+    """The learner's value function, compiled once for all goals and seeds."""
     return jax.jit(learner.values)
 
 
 def values_on_grid(learner: Learner, params: Parameters, maze: Maze, like: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """V over the whole grid, walls too; other dimensions of the state as in `like`."""
+    """V at every grid point, walls included, (rows, columns); other dimensions of the state are those of `like`."""
     x, y, free = maze.grid()
     points = np.tile(like, (free.size, 1))
     points[:, 0], points[:, 1] = np.tile(x, len(y)), np.repeat(y, len(x))
-    # One goal for all points: a representation that draws at random draws once, as for the neighbors of a state.
+    # One goal for all points, so that a stochastic representation samples once, as it does for the neighbors of a state.
     values = compiled_values(learner)(params, points, goal[None], jax.random.key(0))
     return np.asarray(values).reshape(free.shape)
 
 
 def measure(maze: Maze, values: np.ndarray, distances: np.ndarray, goal: np.ndarray, violated: float) -> Geometry:
-    """All measures of one field on a maze's grid."""
+    """All measures of one value surface on a maze's grid."""
     reachable = np.isfinite(distances)
     return Geometry(
         correlation_of(spearmanr, values[reachable], -distances[reachable]),
@@ -125,26 +125,30 @@ def measure(maze: Maze, values: np.ndarray, distances: np.ndarray, goal: np.ndar
 
 
 def correlation_of(measure: Callable[..., Any], values: np.ndarray, others: np.ndarray) -> float:
-    """0 where values are all the same: nothing can be said of them."""
+    """A correlation by SciPy's `measure`; 0 if all values are the same, for which it is not defined."""
     return float(measure(values, others).statistic) if np.ptp(values) > 0 else 0.0
 
 
 def ascent(values: np.ndarray, free: np.ndarray, goal: np.ndarray) -> float:
-    """Share of the free states outside the goal from which steepest ascent over the eight free neighbors arrives in it."""
+    """Share of the free states outside the goal from which steepest ascent over free grid neighbors reaches it."""
     following = _steepest(values, free)
-    following[goal.ravel()] = np.flatnonzero(goal)  # who is there stays
-    for _ in range(int(np.ceil(np.log2(values.size)))):  # a walk never comes back: it only climbs
+    following[goal.ravel()] = np.flatnonzero(goal)  # walks end in the goal
+    for _ in range(int(np.ceil(np.log2(values.size)))):  # pointer doubling; values only rise along a walk, so it has no cycles
         following = following[following]
     return float(goal.ravel()[following][(free & ~goal).ravel()].mean())
 
 
 def _steepest(values: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """For every grid point the number of its neighbor with the steepest rise; its own on a peak. Corners are not cut."""
+    """Index of the neighbor with the steepest rise for every grid point, its own at a maximum; steps do not cut wall corners."""
     rows, columns = values.shape
     index = np.arange(values.size).reshape(values.shape)
     here = np.where(free, values, 0.0)
     padded, open_ = np.pad(here, 1), np.pad(free, 1)
-    at = lambda array, row, column: array[1 + row : 1 + row + rows, 1 + column : 1 + column + columns]
+
+    def at(array: np.ndarray, row: int, column: int) -> np.ndarray:
+        """The padded array shifted by an offset."""
+        return array[1 + row : 1 + row + rows, 1 + column : 1 + column + columns]
+
     best, following = np.zeros(values.shape), index.copy()
     for row, column in NEIGHBORS:
         passable = free & at(open_, row, 0) & at(open_, 0, column) & at(open_, row, column)
@@ -155,14 +159,14 @@ def _steepest(values: np.ndarray, free: np.ndarray) -> np.ndarray:
 
 
 def downhill(values: np.ndarray, distances: np.ndarray) -> float:
-    """Share of the reachable states where V rises in a direction in which the distance falls."""
+    """Share of the reachable states where the gradients of V and of minus the distance have a positive scalar product."""
     reachable = np.isfinite(distances)
     agreement = (gradient(values, reachable) * gradient(-distances, reachable)).sum(axis=0)
     return float((agreement[reachable] > 0).mean())
 
 
 def jitter(values: np.ndarray, free: np.ndarray) -> float:
-    """How far V is from its local mean, at points whose whole window is free, in units of its typical change over WINDOW."""
+    """Rms of V minus its local mean, at points whose whole window is free, relative to its typical change over WINDOW."""
     size = 2 * WINDOW + 1
     inside = minimum_filter(free.astype(np.uint8), size, mode="constant") > 0
     known = np.where(free, values, 0.0).astype(float)
@@ -172,7 +176,12 @@ def jitter(values: np.ndarray, free: np.ndarray) -> float:
 
 
 def violated(at: Callable[..., jax.Array], states: np.ndarray, goal: np.ndarray, bound: Mollified) -> float:
-    """Share of neighbors that are better than their state by more than the way there costs; `at` gives (heads, ...)."""
-    each = replace(bound, form="algorithm", fraction=1.0)  # its `active` is then the share over single neighbors
+    """Share of neighbors whose value exceeds that of their state by more than the cost of their distance.
+
+    `at(points, goals)` returns values with shape (heads, ...).
+    """
+    each = replace(
+        bound, form="algorithm", fraction=1.0
+    )  # with these settings, its metric `active` is the share over single neighbors
     field = Field(at, jnp.asarray(states), jnp.tile(jnp.asarray(goal), (len(states), 1)))
     return float(each(field, jax.random.key(0))[1]["active"])

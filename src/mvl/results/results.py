@@ -1,22 +1,27 @@
-"""What was found for every cell of a plan: seeds, mean and interval, and whether they agree with the paper."""
+"""Results for the cells of a plan: seeds, mean and interval, and agreement with the paper."""
 
 from dataclasses import dataclass
 
 from mvl.results.statistics import Estimate, estimate
 from mvl.studies.plan import Cell, Plan
-from mvl.studies.store import Seed, held
+from mvl.studies.store import Seed, runs_of
 
 
 @dataclass(frozen=True)
 class Result:
-    """A cell and what was found for it."""
+    """A cell and its finished seeds."""
 
     cell: Cell
     seeds: tuple[Seed, ...]
 
     @property
+    def label(self) -> str:
+        """The row's name, followed by the task or subtask if the cell is about one."""
+        return self.cell.row if self.cell.part == "overall" else f"{self.cell.row} {self.cell.part}"
+
+    @property
     def values(self) -> list[float]:
-        """Percent, by seed."""
+        """Success in percent of each seed."""
         return [100 * _success(self.cell, seed) for seed in self.seeds]
 
     @property
@@ -25,7 +30,7 @@ class Result:
 
     @property
     def agreement(self) -> str:
-        """= > < ? as `mvl.results.table.AGREEMENT` says; nothing where there is nothing to compare."""
+        """One of = > < ?, explained in `mvl.results.comparison.AGREEMENT`; empty if there is nothing to compare."""
         found, paper = self.estimate, self.cell.paper
         if found is None or paper is None:
             return ""
@@ -37,12 +42,14 @@ class Result:
 
     @property
     def ours(self) -> str:
+        """Our mean and interval as text, or the reason why there is none."""
         found = self.estimate
         if found is None:
             return f"not available: {self.cell.why_not}" if self.cell.why_not else "not run"
-        return shown(found, len(self.seeds))
+        return estimate_text(found, len(self.seeds))
 
-    def theirs(self, table: str) -> str:
+    def published(self, table: str) -> str:
+        """The paper's mean and std as text, with the name of the table if it is another than `table`; empty without one."""
         paper = self.cell.paper
         if paper is None:
             return ""
@@ -50,19 +57,20 @@ class Result:
 
     @property
     def steps(self) -> int | None:
+        """Training steps of the experiment."""
         return self.cell.experiment.schedule.steps if self.cell.experiment else None
 
 
-def shown(found: Estimate, seeds: int) -> str:
-    """Mean and interval, which one seed has not."""
+def estimate_text(found: Estimate, seeds: int) -> str:
+    """The mean, with the interval if there is more than one seed."""
     return f"{found.mean:.0f}" if seeds == 1 else f"{found.mean:.0f} [{found.low:.0f}, {found.high:.0f}]"
 
 
 def results(plan: Plan) -> list[Result]:
-    """What the store holds for every cell, of the seeds that were asked for."""
-    there = {experiment: held(experiment, plan.store, plan.data, plan.records).finished for experiment in plan.experiments}
+    """The result of every cell, with those of the plan's seeds that are finished."""
+    finished = {experiment: runs_of(experiment, plan.store, plan.data, plan.unpacked).finished for experiment in plan.experiments}
     return [
-        Result(cell, tuple(there[cell.experiment][seed] for seed in plan.seeds if seed in there[cell.experiment]))
+        Result(cell, tuple(finished[cell.experiment][seed] for seed in plan.seeds if seed in finished[cell.experiment]))
         if cell.experiment
         else Result(cell, ())
         for cell in plan.cells
@@ -70,7 +78,7 @@ def results(plan: Plan) -> list[Result]:
 
 
 def _success(cell: Cell, seed: Seed) -> float:
-    """Of the whole, or of one of its tasks (`task2`) or subtasks (`light_switch`)."""
+    """Success of a seed from 0 to 1, overall or in the cell's task (`task2`) or subtask (`light_switch`)."""
     if cell.part == "overall":
         return seed.overall
     assert cell.experiment is not None

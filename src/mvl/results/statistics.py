@@ -1,6 +1,6 @@
-"""What a few seeds say: about one task, about many tasks, about two methods.
+"""Statistics over seeds: of one task, of many tasks, and of two methods.
 
-Scores of many tasks are arrays (..., seeds, tasks); leading axes are kept, so that resamples go through in one call.
+Scores of many tasks are arrays (..., seeds, tasks); leading axes are kept, so that all resamples are computed in one call.
 """
 
 from typing import NamedTuple
@@ -10,28 +10,29 @@ from scipy.stats import t as student
 
 
 class Estimate(NamedTuple):
+    """A mean over seeds with its 95 % interval."""
+
     mean: float
     low: float
     high: float
-    """A 95 % interval for the mean."""
 
     def __str__(self) -> str:
         return f"{self.mean:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-class SeedSharding(NamedTuple):
-    """What a cell of the paper's tables holds."""
+class MeanStd(NamedTuple):
+    """Mean and standard deviation over seeds, as in the paper's tables."""
 
     mean: float
     std: float
-    """Of the seeds, not of their mean; of one seed it is not a number."""
+    """Standard deviation of the seeds, not of their mean; NaN for one seed."""
 
     def __str__(self) -> str:
         return f"{self.mean:.2f} ± {self.std:.2f}"
 
 
 def estimate(values: np.ndarray | list[float], within: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """Mean over seeds with Student's interval, cut to the possible range; one seed has no interval narrower than that."""
+    """Mean over seeds with Student's 95 % interval, clipped to the possible range `within`; for one seed it is that range."""
     values = np.asarray(values, float)
     mean = float(values.mean())
     if len(values) < 2:
@@ -40,38 +41,46 @@ def estimate(values: np.ndarray | list[float], within: tuple[float, float] = (0.
     return Estimate(mean, max(within[0], mean - half), min(within[1], mean + half))
 
 
-def spread(values: np.ndarray | list[float]) -> SeedSharding:
-    """Mean and standard deviation over seeds, the latter with n - 1 (the paper does not say; with n it is smaller)."""
+def mean_std(values: np.ndarray | list[float]) -> MeanStd:
+    """Mean and standard deviation over seeds, with n - 1 in the denominator (the paper does not say which it uses)."""
     values = np.asarray(values, float)
-    return SeedSharding(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else float("nan"))
+    return MeanStd(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else float("nan"))
 
 
 def mean_score(scores: np.ndarray) -> np.ndarray:
-    return scores.mean(axis=(-2, -1))
+    """The mean over seeds and tasks."""
+    found: np.ndarray = scores.mean(axis=(-2, -1))
+    return found
 
 
 def median_score(scores: np.ndarray) -> np.ndarray:
-    """The median of the tasks' means."""
-    return np.median(scores.mean(axis=-2), axis=-1)
+    """The median over tasks of their means over seeds."""
+    found: np.ndarray = np.median(scores.mean(axis=-2), axis=-1)
+    return found
 
 
 def interquartile_mean(scores: np.ndarray) -> np.ndarray:
-    """The mean of the middle half of all scores, seeds and tasks alike: unmoved by outliers, unlike the mean,
-    and by far steadier than the median."""
+    """The mean of the middle half of all scores, over seeds and tasks together.
+
+    Outliers do not affect it, unlike the mean, and it varies less between samples than the median.
+    """
     ranked = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
     cut = ranked.shape[-1] // 4
-    return ranked[..., cut : ranked.shape[-1] - cut].mean(axis=-1)
+    found: np.ndarray = ranked[..., cut : ranked.shape[-1] - cut].mean(axis=-1)
+    return found
 
 
 def optimality_gap(scores: np.ndarray, wanted: float = 1.0) -> np.ndarray:
-    """How far scores stay below the wanted one; what lies above makes up for nothing."""
-    return wanted - np.minimum(scores, wanted).mean(axis=(-2, -1))
+    """The mean amount by which scores are below `wanted`; scores above it count as `wanted`."""
+    found: np.ndarray = wanted - np.minimum(scores, wanted).mean(axis=(-2, -1))
+    return found
 
 
 def probability_of_improvement(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """How often a seed of one method beats a seed of the other on the same task, averaged over tasks.
+    """The probability that a seed of one method beats a seed of the other on the same task, averaged over tasks.
 
-    A tie counts half, so on each task it is the Mann-Whitney U over the number of pairs; the numbers of seeds may differ.
+    A tie counts half, so on each task it is the Mann-Whitney U divided by the number of pairs; the numbers of seeds may differ.
     """
-    mine, theirs = scores[..., :, None, :], others[..., None, :, :]
-    return ((mine > theirs).mean(axis=(-3, -2, -1)) + (mine >= theirs).mean(axis=(-3, -2, -1))) / 2
+    first, second = scores[..., :, None, :], others[..., None, :, :]
+    found: np.ndarray = ((first > second).mean(axis=(-3, -2, -1)) + (first >= second).mean(axis=(-3, -2, -1))) / 2
+    return found

@@ -1,4 +1,4 @@
-"""Success as text tables."""
+"""Success of one run as a text table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def success_table(per_seed: Mapping[int, dict[str, Any]], names: Sequence[str] = ()) -> str:
-    """Success per task and overall, one line per seed and their mean; tasks without names are numbered."""
+    """Success of each task and overall, a line for each seed and one for their mean; tasks without names are numbered."""
     count = len(next(iter(per_seed.values()))["tasks"])
     heads = names or [f"task {i + 1}" for i in range(count)]
     widths = [max(8, len(head) + 2) for head in heads]

@@ -7,7 +7,7 @@ from pathlib import Path
 from mvl.errors import MvlError
 from mvl.experiment import Experiment
 from mvl.runs.folder import RunFolder
-from mvl.studies.store import held
+from mvl.studies.store import runs_of
 
 COMPANION_SUFFIXES = (".log", ".clock.jsonl")
 """Suffixes of the files next to a run folder that belong to the run."""
@@ -16,7 +16,7 @@ COMPANION_SUFFIXES = (".log", ".clock.jsonl")
 def set_aside(experiments: Iterable[Experiment], store: Path, warn: Callable[[str], None], dry_run: bool = False) -> None:
     """Report every damaged run of the experiments and rename it to NAME.damaged; a dry run only reports."""
     for experiment in experiments:
-        for run, reason in held(experiment, store, None).damaged.items():
+        for run, reason in runs_of(experiment, store, None).damaged.items():
             outcome = "would be set aside and trained again" if dry_run else _set_aside(run, experiment, store)
             warn(f"damaged run {outcome}: {reason}")
 
@@ -25,7 +25,7 @@ def _set_aside(run: Path, experiment: Experiment, store: Path) -> str:
     """Rename the run, unless another process uses it, and return the outcome in words."""
     try:
         with RunFolder(run).locked():
-            if run not in held(experiment, store, None).damaged:  # another sweep has replaced it
+            if run not in runs_of(experiment, store, None).damaged:  # another sweep has replaced it
                 return "was repaired in the meantime"
             to = _unused_name(run)
             os.rename(run, to)

@@ -1,4 +1,4 @@
-"""What is wanted: the cells of a table, the experiment behind each, and the jobs that are left to do."""
+"""A table to fill: its cells, the experiment of each cell, and the jobs that are left to do."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,65 +11,68 @@ from mvl.recipes import paper
 from mvl.recipes.families import RECIPES, canonical
 from mvl.recipes.paper import Column, Published
 from mvl.studies.job import Job
-from mvl.studies.store import held, remaining
+from mvl.studies.store import remaining, runs_of
 from mvl.tasks import Task, find_task, task_names
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number wanted: where it stands, what trains it, and what the paper has there."""
+    """One number of a table: its row and column, the experiment that gives it, and the number in the paper."""
 
     row: str
     part: str
-    """`overall`, or the task or subtask of the row that this is about."""
+    """`overall`, or one task or subtask of the row."""
     column: str
     experiment: Experiment | None
     why_not: str = ""
-    """Why there is no experiment."""
+    """Reason if there is no experiment."""
     paper: Published | None = None
+    """The paper's number for the same row and column, if it has one."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A table to fill."""
+    """The cells of a table, with the seeds to train for each and the folders to use."""
 
     name: str
     title: str
     cells: list[Cell]
     seeds: list[int]
     store: Path
+    """Folder of the runs."""
     data: Path | None
+    """Folder of the datasets, None for the default one."""
     together: bool
-    """Whether the seeds of an experiment are trained in one run, which fills a large device, or each in its own."""
-    records: Path | None = None
-    """Finished runs that count besides those of the store, by name; see `mvl.studies.records`."""
+    """Train all seeds of an experiment in one run, as suits a GPU, instead of each in its own run."""
+    unpacked: Path | None = None
+    """A second store, whose runs count where the first has none of the same name; a dry run unpacks records there."""
 
     @property
     def experiments(self) -> list[Experiment]:
-        """Each once, however many cells it fills, in the order of the table."""
+        """The different experiments of the cells, in the order of the table."""
         return list(dict.fromkeys(cell.experiment for cell in self.cells if cell.experiment))
 
     def jobs(self) -> list[Job]:
-        """What is left to do; the first seeds of all experiments come first, so that early on every cell has something."""
+        """The jobs that are left, first seeds of all experiments first, so that every cell soon has a number."""
         left = [
             (index, number, job)
             for number, experiment in enumerate(self.experiments)
-            for index, job in enumerate(remaining(experiment, self.seeds, self.store, self.data, self.together, self.records))
+            for index, job in enumerate(remaining(experiment, self.seeds, self.store, self.data, self.together, self.unpacked))
         ]
         return [job for *_, job in sorted(left, key=lambda entry: entry[:2])]
 
     def done(self) -> int:
-        """Seeds of experiments that are finished."""
-        there = (held(experiment, self.store, self.data, self.records).finished for experiment in self.experiments)
-        return sum(len(finished.keys() & set(self.seeds)) for finished in there)
+        """The number of finished seeds, over all experiments."""
+        finished = (runs_of(experiment, self.store, self.data, self.unpacked).finished for experiment in self.experiments)
+        return sum(len(seeds.keys() & set(self.seeds)) for seeds in finished)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Settings for every experiment of a plan, applied where its recipe has them."""
+    """Settings for all experiments of a plan; each applies to the recipes that have it."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Texts by name, from `--set`."""
+    """Values as text by the setting's name, from `--set`."""
     flags: Sequence[str] = ()
     """Flags of `mvl train`, from after `--`."""
 
@@ -78,7 +81,7 @@ class Wanted:
             raise UsageError(f"after -- come settings of mvl train, such as --steps 20000, not '{self.flags[0]}'.")
 
     def applied(self, experiment: Experiment) -> Experiment:
-        """The experiment with the texts, then the flags applied."""
+        """The experiment with `texts` applied, then `flags`."""
         known = {name: text for name, text in self.texts.items() if experiment.has_setting(name)}
         return experiment.with_settings(known).with_flags(self.flags)[0]
 
@@ -93,7 +96,7 @@ class Wanted:
 
 
 def paper_cells(table: str, rows: Sequence[str], columns: Sequence[str], preset: str, wanted: Wanted) -> list[Cell]:
-    """The cells of a table of the paper, or of some rows and columns; other tasks and recipes may be named too."""
+    """The cells of a table of the paper: all, or those of some rows and columns, which may be other tasks and recipes too."""
     about = paper.named(table)
     wanted_rows = [_row(table, name) for name in rows] or paper.rows(table)
     wanted_columns = dict(_column(table, name) for name in columns) or about.columns
@@ -115,22 +118,22 @@ def paper_cells(table: str, rows: Sequence[str], columns: Sequence[str], preset:
 def sweep_cells(
     tasks: Sequence[str | Task], recipes: Sequence[str], preset: str, grid: Mapping[str, Sequence[str]], wanted: Wanted
 ) -> list[Cell]:
-    """Tasks by recipes by every combination of the grid's values.
+    """A cell for each task, recipe and combination of the grid's values.
 
-    A recipe may bring settings of its own, written like the folders of the store: `gcivl-mvl+regularizer.samples=10`.
+    A recipe may have settings attached, as in the store's folder names: `gcivl-mvl+regularizer.samples=10`.
     """
     found = []
     for task, recipe in product(tasks, recipes):
-        name, *own = recipe.split("+")
-        brought = {key: ",".join(values) for key, values in parse_grid(own).items()}
+        name, *attached = recipe.split("+")
+        own_settings = {key: ",".join(values) for key, values in parse_grid(attached).items()}
         base = wanted.applied(Experiment.from_preset(task, name, preset))
-        for key in brought:
+        for key in own_settings:
             if not base.has_setting(key):
                 raise UsageError(f"{name} has no setting '{key}'; see: mvl train TASK --recipe {name} --help")
         for values in product(*grid.values()):
             chosen = dict(zip(grid, values, strict=True))
             known = {key: value for key, value in chosen.items() if base.has_setting(key)}
-            experiment = base.with_settings({**brought, **known})
+            experiment = base.with_settings({**own_settings, **known})
             changed = " ".join(f"{key}={value}" for key, value in chosen.items())
             found.append(
                 Cell(str(experiment.task), "overall", f"{recipe} {changed}".strip(), experiment, "", _published(experiment))
@@ -141,25 +144,25 @@ def sweep_cells(
 
 
 def _published(experiment: Experiment) -> Published | None:
-    """The paper's result of an experiment with its usual settings."""
+    """The paper's number for an experiment with the preset's settings, None for any other."""
     if experiment.task.name not in task_names() or experiment.changes():
         return None
     return next(iter(paper.cells_for(experiment.task.name, experiment.recipe_name)), None)
 
 
 def parse_grid(words: Sequence[str]) -> dict[str, list[str]]:
-    """`regularizer.weight=1,10` -> its values by name."""
+    """Values by the setting's name: `regularizer.weight=1,10` gives {"regularizer.weight": ["1", "10"]}."""
     grid = {}
     for word in words:
-        name, given, values = word.partition("=")
-        if not given or not all(values.split(",")):
-            raise UsageError(f"a setting is given as FIELD=VALUE or FIELD=VALUE,VALUE, not '{word}'.")
+        name, equals, values = word.partition("=")
+        if not equals or not all(values.split(",")):
+            raise UsageError(f"a setting is given as SETTING=VALUE or SETTING=VALUE,VALUE, not '{word}'.")
         grid[name] = values.split(",")
     return grid
 
 
 def _row(table: str, name: str) -> str:
-    """A row of the table, by the paper's name or the task's; else another task."""
+    """The table's row of this name, which is the paper's or the task's; otherwise a new row for that task."""
     known = paper.rows(table)
     for row in known:
         if name.lower() == row.lower():
@@ -172,7 +175,7 @@ def _row(table: str, name: str) -> str:
 
 
 def _column(table: str, name: str) -> tuple[str, Column]:
-    """A column of the table, by the paper's name or the recipe's; else another recipe."""
+    """The table's column of this name, which is the paper's or the recipe's; otherwise a new column for that recipe."""
     columns = paper.named(table).columns
     for known, column in columns.items():
         if name.lower() == known.lower() or column == Column(canonical(name)):

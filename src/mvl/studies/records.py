@@ -1,90 +1,163 @@
-"""Finished runs without their weights: what tables are made of, in a few kilobytes a run, to be kept beside them.
+"""Finished runs without their weights, as lines of a JSON file: all that tables are made of, small enough to commit or send.
 
-A record is a run folder with its description and its evaluations alone, so the store takes one in as it is.
+A line is the run's description (run.json), its evaluations, its process time and, if it was measured, its value surface.
 """
 
 import json
+import math
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from mvl.errors import MvlError
+from mvl.errors import MvlError, UsageError
 from mvl.experiment import Experiment
-from mvl.files import atomic
-from mvl.runs.folder import RunFolder
-from mvl.studies.display import warn
-from mvl.studies.job import folder_of
-from mvl.studies.store import held, runs_in
+from mvl.files import atomic, locked
+from mvl.runs import metrics
+from mvl.runs.evaluation import reported
+from mvl.runs.folder import Description, RunFolder
+from mvl.settings import with_explicit_goals
+from mvl.studies.job import WITHOUT_EFFECT, folder_of, is_run_of, seed_range
+from mvl.studies.store import clock_file, process_seconds
 
-COPIED = ("evaluations.jsonl", "surface.json")
+Key = tuple[str, tuple[int, ...]]
+"""Task, recipe and schedule as a text, and the seeds: runs with the same key are runs of one experiment; see `is_run_of`."""
+ADDED = ("evaluations", "seconds", "surface")
+"""Keys of a line that run.json does not have."""
+EVALUATED = ("step", "seed", "overall", "tasks", "mean_length", "validation/value/loss", "validation/policy/loss")
+"""What is recorded of an evaluation: success, and the losses that `mvl tune --by validation` ranks by."""
 
 
-def take_in(records: Path, store: Path, experiments: Iterable[Experiment], say: Callable[[str], None] = warn) -> int:
-    """Records of runs that the store has not, into the store; how many there were. Damaged records are named and left out."""
-    taken = 0
+@dataclass(frozen=True)
+class Record:
+    """One line of a records file."""
+
+    line: Mapping[str, Any]
+    description: Description | None
+    """None if the run uses parts or a task that this installation does not have; such lines are kept but not used."""
+    key: Key
+    """Identifies the run in its file, and sorts it."""
+
+    @classmethod
+    def of_run(cls, run: Path) -> "Record":
+        """The record of a finished run folder. Of the path of its data only the name is kept."""
+        folder, description = RunFolder.open(run)
+        described = json.loads(folder.description_file.read_text())
+        described["data"]["path"] = Path(described["data"]["path"]).name
+        rows = [{name: row[name] for name in EVALUATED if name in row} for row in metrics.read(folder.evaluations_file)]
+        surface = {"surface": json.loads(folder.surface_file.read_text())} if folder.surface_file.exists() else {}
+        line = {**described, "evaluations": rows, "seconds": process_seconds(run), **surface}
+        return cls(line, description, _key(description.experiment))
+
+    @classmethod
+    def from_line(cls, text: bytes) -> "Record":
+        """Raises ValueError, KeyError, TypeError or the like for anything that is not a finished run."""
+        line = json.loads(text)
+        try:
+            description = Description.from_json(line)
+            key = _key(description.experiment)
+        except UsageError:
+            named = [line[name] for name in ("preset", "task", "recipe_name", "recipe", "schedule")]
+            return cls(line, None, (json.dumps(named), tuple(line["seeds"])))
+        _check_finished(line, description.experiment)
+        return cls(line, description, key)
+
+    def unpack(self, run: Path) -> None:
+        """Write the record as a run folder without a checkpoint, and the clock beside it."""
+        described = {name: value for name, value in self.line.items() if name not in ADDED}
+        texts = {
+            "run.json": json.dumps(described, indent=2) + "\n",
+            "evaluations.jsonl": "".join(json.dumps(row) + "\n" for row in self.line["evaluations"]),
+            **({"surface.json": json.dumps(self.line["surface"]) + "\n"} if "surface" in self.line else {}),
+        }
+        session = [{"event": "began", "time": 0.0}, {"event": "ended", "time": self.line["seconds"]}]
+        run.parent.mkdir(parents=True, exist_ok=True)
+        with atomic(clock_file(run)) as partial:
+            partial.write_text("".join(json.dumps(event) + "\n" for event in session))
+        with tempfile.TemporaryDirectory(dir=run.parent, prefix=".") as work:  # the run appears whole or not at all
+            folder = Path(work) / run.name
+            folder.mkdir()
+            for name, text in texts.items():
+                (folder / name).write_text(text)
+            os.replace(folder, run)
+
+
+def _key(experiment: Experiment) -> Key:
+    schedule = {name: value for name, value in asdict(experiment.schedule).items() if name not in WITHOUT_EFFECT}
+    return f"{experiment.task} {with_explicit_goals(experiment.recipe)} {schedule}", experiment.seeds
+
+
+def _check_finished(line: Mapping[str, Any], experiment: Experiment) -> None:
+    rows, seeds, schedule = line["evaluations"], experiment.seeds, experiment.schedule
+    if not all(type(row["step"]) is int and row["seed"] in seeds for row in rows):
+        raise ValueError("an evaluation has no step, or a seed that is not the run's")
+    if lost := metrics.missing(rows, metrics.due(schedule.steps, schedule.eval_every, schedule.steps), seeds):
+        raise ValueError(f"the evaluation at step {lost[0]} is missing")
+    reported(rows)  # fails if success is missing or not numbers
+    if not math.isfinite(line["seconds"]):
+        raise ValueError("seconds is not a number")
+
+
+def read(file: Path) -> list[Record]:
+    """The records of a file in its order, none if it does not exist. A line that is not a record is an error."""
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder; name a file for the records, such as {file / 'runs.jsonl'}.")
+    found: dict[Key, Record] = {}
+    for number, text in enumerate(file.read_bytes().splitlines() if file.exists() else [], 1):
+        try:
+            record = Record.from_line(text)
+            if record.key in found:
+                raise ValueError("an earlier line is about the same run")
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+            reason = str(error) if isinstance(error, ValueError) else repr(error)
+            raise MvlError(f"{file}, line {number}: not a record of a finished run ({reason}); remove or repair it.") from None
+        found[record.key] = record
+    return list(found.values())
+
+
+def of_experiment(records: Iterable[Record], experiment: Experiment, store: Path) -> dict[Path, Record]:
+    """The records of an experiment, by the run folder that each would have in a store."""
+    folder = folder_of(experiment, store)
+    found = [record for record in records if record.description and is_run_of(experiment, record.description)]
+    return {folder / f"seeds-{seed_range(record.key[1])}": record for record in found}
+
+
+def take_in(records: Sequence[Record], store: Path, experiments: Iterable[Experiment]) -> int:
+    """Unpack the records of these experiments whose runs the store does not have; returns their number."""
+    wanted = [item for experiment in experiments for item in of_experiment(records, experiment, store).items()]
+    new = [(run, record) for run, record in wanted if not os.path.lexists(run)]
+    for run, record in new:
+        record.unpack(run)
+    return len(new)
+
+
+def check_equal(records: Sequence[Record], store: Path, experiments: Iterable[Experiment]) -> None:
+    """Refuse records that `keep` would replace by something else: the store has another run of the same seeds."""
     for experiment in experiments:
-        damaged = held(experiment, records, None).damaged
-        for record in runs_in(folder_of(experiment, records)):
-            run = folder_of(experiment, store) / record.name
-            if record in damaged:
-                say(f"damaged record not taken in: {damaged[record]}")
-            elif not os.path.lexists(run):
-                _copy_clock(record, run)
-                with tempfile.TemporaryDirectory(dir=store) as work:  # whole or not at all, wherever this is stopped
-                    os.replace(shutil.copytree(record, Path(work) / run.name), run)
-                taken += 1
-    return taken
-
-
-def check_equal(records: Path, store: Path, experiments: Iterable[Experiment]) -> None:
-    """Refuse records that `keep` would replace by something else: the store has another run of the same name."""
-    for experiment in experiments:
-        for file in sorted(folder_of(experiment, records).glob("*/run.json")):
-            run, record = folder_of(experiment, store) / file.parent.name, file.parent
-            if run.exists() and not _equal(run, record):
+        for run, record in of_experiment(records, experiment, store).items():
+            if run.exists() and not _is_recorded(run, record):
                 raise MvlError(
-                    f"{record} is not a record of {run}; replace it with --overwrite, or choose another --records or --store."
+                    f"{run} differs from its record; replace the record with --overwrite, or choose another --records or --store."
                 )
 
 
-def _equal(run: Path, record: Path) -> bool:
-    """Whether keeping the run would change nothing that is in the record."""
+def _is_recorded(run: Path, record: Record) -> bool:
+    """Whether keeping the run would change nothing that its record has."""
     if not RunFolder(run).description_file.exists():
         return False
-    return all(path.read_bytes() == text for path, text in _record(run, record).items() if path.exists())
+    current = Record.of_run(run).line
+    return all(json.dumps(current.get(name)) == json.dumps(value) for name, value in record.line.items())
 
 
-def keep(runs: Iterable[Path], store: Path, records: Path) -> int:
-    """Write records of these runs of a store; returns their number."""
-    runs = sorted(set(runs))
-    for run in runs:
-        _keep(run, records / run.relative_to(store))
+def keep(runs: Sequence[Path], file: Path) -> int:
+    """Write records of finished runs into a file, in place of older ones of the same runs; returns their number."""
+    if not runs:
+        return 0
+    with locked(file.with_name(f".{file.name}.lock"), f"waiting for another process that writes {file}"):
+        by_key = {record.key: record for record in [*read(file), *map(Record.of_run, runs)]}
+        lines = [json.dumps(by_key[key].line) + "\n" for key in sorted(by_key)]
+        with atomic(file) as partial:
+            partial.write_text("".join(lines))
     return len(runs)
-
-
-def _keep(run: Path, record: Path) -> None:
-    for path, text in _record(run, record).items():
-        with atomic(path) as partial:
-            partial.write_bytes(text)
-
-
-def _record(run: Path, record: Path) -> dict[Path, bytes]:
-    """The files of a run's record, and what is in them."""
-    described = json.loads(RunFolder(run).description_file.read_text())
-    described["data"]["path"] = Path(described["data"]["path"]).name  # where it lay concerns nobody else
-    sources = {record / name: run / name for name in COPIED} | {_clock(record): _clock(run)}
-    copies = {path: source.read_bytes() for path, source in sources.items() if source.exists()}
-    return {record / "run.json": (json.dumps(described, indent=1) + "\n").encode(), **copies}
-
-
-def _clock(run: Path) -> Path:
-    return run.with_name(f"{run.name}.clock.jsonl")
-
-
-def _copy_clock(run: Path, to: Path) -> None:
-    to.parent.mkdir(parents=True, exist_ok=True)
-    if _clock(run).exists():
-        with atomic(_clock(to)) as partial:
-            shutil.copyfile(_clock(run), partial)

@@ -1,4 +1,4 @@
-"""What the store holds of a experiment: finished seeds, unfinished runs, and how long they took."""
+"""The runs of an experiment in a store: finished seeds, unfinished and damaged runs, and the time they took."""
 
 import json
 import math
@@ -18,16 +18,18 @@ from mvl.runs.folder import Description, RunFolder
 from mvl.studies.job import Job, folder_of, is_run_of, seed_range
 
 SET_ASIDE = re.compile(r"\.damaged(-\d+)?$")
-"""How the names of damaged runs end after they were set aside."""
+"""Ending of the names of damaged runs that were set aside."""
 
 
 @dataclass(frozen=True)
 class Seed:
-    """One finished seed: its success, the mean of the last evaluations, and where it came from."""
+    """One finished seed: its success, as the mean of the last evaluations, and its run."""
 
     number: int
     overall: float
+    """Success from 0 to 1, averaged over tasks."""
     tasks: tuple[float, ...]
+    """Success of each task."""
     validation: dict[str, float]
     """Losses on validation data at the last evaluation."""
     run: Path
@@ -36,97 +38,100 @@ class Seed:
 
 
 @dataclass(frozen=True)
-class Held:
-    """What is there of a experiment."""
+class ExperimentRuns:
+    """The runs of one experiment."""
 
     finished: dict[int, Seed]
     unfinished: list[Job]
     others: list[Path]
-    """Runs in its folder that are not of it: trained with other settings."""
+    """Runs in its folder that were trained with other settings."""
     damaged: dict[Path, str]
-    """Runs in its folder that cannot be used, each with the reason."""
+    """Runs in its folder that cannot be read, with the reason."""
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """Run folders, without those that were set aside as damaged."""
-    runs = [file.parent for file in sorted(folder.glob("*/run.json"))]
-    return [run for run in runs if not SET_ASIDE.search(run.name)]
+    """The run folders in a folder, without damaged ones that were set aside."""
+    found = [file.parent for file in sorted(folder.glob("*/run.json"))]
+    return [run for run in found if not SET_ASIDE.search(run.name)]
 
 
-def held(experiment: Experiment, store: Path, data: Path | None, records: Path | None = None) -> Held:
-    """Every run in the experiment's folder counts, whoever made it; a seed that is there twice counts once.
+def runs_of(experiment: Experiment, store: Path, data: Path | None, unpacked: Path | None = None) -> ExperimentRuns:
+    """All runs in the experiment's folder of a store; of a seed that two runs have, the first counts.
 
-    Runs of `records` count if the store has none of the same name.
+    Unfinished runs become jobs that read their data from the folder `data`. `unpacked` is a second store, whose runs count
+    where the first has none of the same name.
     """
-    there = Held({}, [], [], {})
-    for run in _runs(experiment, store, records):
+    runs = ExperimentRuns({}, [], [], {})
+    for run in _runs(experiment, store, unpacked):
         try:
             description = RunFolder.open(run)[1]
             if not is_run_of(experiment, description):
-                there.others.append(run)
+                runs.others.append(run)
             elif found := _finished(run, experiment, description):
                 for seed in found:
-                    there.finished.setdefault(seed.number, seed)
+                    runs.finished.setdefault(seed.number, seed)
             else:
-                there.unfinished.append(Job(with_seeds(experiment, description.experiment.seeds, data), run))
+                runs.unfinished.append(Job(with_seeds(experiment, description.experiment.seeds, data), run))
         except DamagedError as error:
-            there.damaged[run] = str(error)
+            runs.damaged[run] = str(error)
         except UsageError:  # made of parts or settings that this installation does not have
-            there.others.append(run)
-    return there
+            runs.others.append(run)
+    return runs
 
 
 def _finished(run: Path, experiment: Experiment, description: Description) -> list[Seed]:
-    """The seeds of a run of the experiment, none if it is not finished."""
+    """The seeds of a run of the experiment, empty if it is not finished."""
     schedule, seeds = experiment.schedule, description.experiment.seeds
     saved, rows = _saved_step(run), _evaluations(run)
     if lost := metrics.missing(rows, metrics.due(saved or 0, schedule.eval_every, schedule.steps), seeds):
-        file = RunFolder(run).evaluations_file  # resuming goes on after the checkpoint, so it would never be repeated
+        file = RunFolder(run).evaluations_file  # resuming starts after the checkpoint, so the evaluation would never be repeated
         raise DamagedError(f"{file}: the evaluation at step {lost[0]} is missing, though the checkpoint is from step {saved}.")
     if not _is_done(saved, rows, schedule.steps, seeds):
         return []
-    last = {row["seed"]: row for row in rows}
-    losses = lambda seed: {name: value for name, value in last[seed].items() if name.startswith("validation/")}
+    last = {row["seed"]: {name: row[name] for name in row if name.startswith("validation/")} for row in rows}
     sha = str(description.data.get("sha256"))
     try:
         means = reported(rows)
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedError(f"{RunFolder(run).evaluations_file}: a row is not an evaluation ({error!r}).") from None
-    return [Seed(seed, found["overall"], tuple(found["tasks"]), losses(seed), run, sha) for seed, found in means.items()]
+    return [Seed(seed, found["overall"], tuple(found["tasks"]), last[seed], run, sha) for seed, found in means.items()]
 
 
-def _runs(experiment: Experiment, store: Path, records: Path | None) -> list[Path]:
-    places = [folder_of(experiment, place) for place in (records, store) if place]
+def _runs(experiment: Experiment, store: Path, unpacked: Path | None) -> list[Path]:
+    places = [folder_of(experiment, place) for place in (unpacked, store) if place]
     by_name = {run.name: run for place in places for run in runs_in(place)}
     return [by_name[name] for name in sorted(by_name)]
 
 
 def remaining(
-    experiment: Experiment, seeds: list[int], store: Path, data: Path | None, together: bool, records: Path | None = None
+    experiment: Experiment, seeds: list[int], store: Path, data: Path | None, together: bool, unpacked: Path | None = None
 ) -> list[Job]:
-    """The jobs that are left: unfinished runs that have one of the seeds, and new ones for the seeds in none."""
-    there = held(experiment, store, data, records)
-    missing = [seed for seed in seeds if seed not in there.finished]
+    """The jobs to do for these seeds: unfinished runs that have some of them, and new runs for the others.
+
+    `together` puts consecutive seeds into one new run.
+    """
+    runs = runs_of(experiment, store, data, unpacked)
+    missing = [seed for seed in seeds if seed not in runs.finished]
     jobs = []
-    for job in there.unfinished:
+    for job in runs.unfinished:
         if set(job.experiment.seeds) & set(missing):
             jobs.append(job)
             missing = [seed for seed in missing if seed not in job.experiment.seeds]
     for group in _groups(missing) if together else [(seed,) for seed in missing]:
         run = folder_of(experiment, store) / f"seeds-{seed_range(group)}"
-        if run in there.others:
+        if run in runs.others:
             raise MvlError(f"{run} was trained with other settings than this asks for; move it away, or give another --store.")
         jobs.append(Job(with_seeds(experiment, group, data), run))
     return jobs
 
 
 def with_seeds(experiment: Experiment, seeds: Sequence[int], data: Path | None) -> Experiment:
-    """The experiment with these seeds, on the datasets of a folder."""
+    """The experiment with these seeds, and with datasets from the folder `data`."""
     return replace(experiment, seeds=tuple(seeds), data=replace(experiment.data, folder=data))
 
 
 def _groups(seeds: list[int]) -> list[tuple[int, ...]]:
-    """Cut where a number is left out: seeds trained together follow each other."""
+    """Groups of consecutive seeds."""
     groups: list[list[int]] = []
     for seed in sorted(seeds):
         if groups and groups[-1][-1] == seed - 1:
@@ -137,7 +142,7 @@ def _groups(seeds: list[int]) -> list[tuple[int, ...]]:
 
 
 def is_done(run: Path, steps: int, seeds: Sequence[int]) -> bool:
-    """Whether every seed was evaluated at the last step, and the checkpoint, if it is kept, is the one from then."""
+    """Whether every seed was evaluated at the last step, and the checkpoint, if there is one, is of that step."""
     return _is_done(_saved_step(run), _evaluations(run), steps, seeds)
 
 
@@ -147,7 +152,7 @@ def _is_done(saved: int | None, rows: list[dict[str, Any]], steps: int, seeds: S
 
 
 def _saved_step(run: Path) -> int | None:
-    """The step of the checkpoint. Read it before the evaluations: a run that is training writes those first."""
+    """The step of the checkpoint, None without one. Read it before the evaluations, which a training run writes first."""
     checkpoint = RunFolder(run).checkpoint_file
     return step_of(checkpoint) if checkpoint.exists() else None
 
@@ -157,13 +162,13 @@ def _evaluations(run: Path) -> list[dict[str, Any]]:
 
 
 def progress_of(job: Job) -> int:
-    """Steps done so far, times seeds."""
+    """Training steps done so far, summed over seeds."""
     rows = _logged(RunFolder(job.run).timing_file, "step")
     return len(job.experiment.seeds) * min(job.experiment.schedule.steps, int(rows[-1]["step"]) if rows else 0)
 
 
 def _logged(path: Path, number: str) -> list[dict[str, Any]]:
-    """Lines of a log that are JSON objects with a number of this name. Others, such as lines torn by a kill, are left out."""
+    """The lines of a log that are JSON objects with a number of this name; other lines, such as incomplete ones, are skipped."""
     rows = []
     for line in path.read_bytes().splitlines() if path.exists() else []:
         with suppress(ValueError, RecursionError, OverflowError):
@@ -173,20 +178,24 @@ def _logged(path: Path, number: str) -> list[dict[str, Any]]:
     return rows
 
 
-def spent(run: Path) -> float:
-    """Seconds that processes worked on a run: as its clock says, else from its first row of timing to its last."""
-    clock = run.with_name(f"{run.name}.clock.jsonl")
+def clock_file(run: Path) -> Path:
+    """The file beside a run with the times at which its training processes began and ended."""
+    return run.with_name(f"{run.name}.clock.jsonl")
+
+
+def process_seconds(run: Path) -> float:
+    """Seconds that training processes worked on a run: from its clock file, or without one from the times of its log."""
     logged = [row["time"] for row in _logged(RunFolder(run).timing_file, "time")]
-    sessions = _logged(clock, "time")
+    sessions = _logged(clock_file(run), "time")
     if not sessions:
-        return logged[-1] - logged[0] if logged else 0.0
+        return round(logged[-1] - logged[0], 1) if logged else 0.0
     total = 0.0
     for session, following in zip(sessions, [*sessions[1:], {}], strict=True):
         if session.get("event") != "began":
             continue
         if following.get("event") == "ended":
             total += following["time"] - session["time"]
-        else:  # killed: it worked at least until its last row
+        else:  # killed: it worked at least until its last logged time
             limit = following.get("time", float("inf"))
             total += max([time for time in logged if session["time"] <= time < limit], default=session["time"]) - session["time"]
-    return total
+    return round(total, 1)  # the precision of the clock file

@@ -18,7 +18,7 @@ from mvl.processes import python_module
 from mvl.recipes.families import canonical
 from mvl.studies.job import Job
 from mvl.studies.process import one_core_environment
-from mvl.studies.store import held, progress_of, spent
+from mvl.studies.store import process_seconds, progress_of, runs_of
 
 UNKNOWN_SIZES = [32, 8]
 """Dimensions of observations and actions assumed while there is no data; the time of a step hardly depends on them."""
@@ -108,8 +108,8 @@ def step_times(
 
 def _from_finished_runs(job: Job, store: Path) -> float | None:
     """Mean seconds per seed in finished runs of the same experiment; None if there are none."""
-    seeds = held(job.experiment, store, job.experiment.data.folder).finished.values()
-    taken = sum(spent(run) for run in {seed.run for seed in seeds})
+    seeds = runs_of(job.experiment, store, job.experiment.data.folder).finished.values()
+    taken = sum(process_seconds(run) for run in {seed.run for seed in seeds})
     return taken / len(seeds) if taken else None
 
 
