@@ -279,6 +279,15 @@ class Regresses(Protocol):
         ...
 
 
+@runtime_checkable
+class CountsSteps(Protocol):
+    """A value whose numbers can be turned into steps to the goal, which a planner needs."""
+
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        """Steps to the goal, given what the state value or the critic says."""
+        ...
+
+
 class Policy(Protocol):
     """Axis 4: how a policy is drawn from a value."""
 

@@ -1,5 +1,7 @@
 """Trained policies as the evaluation calls them: one compiled call for all seeds and episodes."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from mvl.evaluation.rollout import Act
 from mvl.learn.learner import Learner, Parameters
 from mvl.learn.loop import over_seeds
+from mvl.planning.following import Follower
 
 
 def batched_act(learner: Learner, seeds: int, temperature: float):
@@ -31,3 +34,16 @@ def as_act(compiled, params: Parameters) -> Act:
         return np.asarray(compiled(params, observations, goals, numbers, time))
 
     return act
+
+
+def planned(act: Act, followers: Sequence[Follower]) -> Act:
+    """The same policies, each given sub-goals by its seed's planner instead of the goals."""
+
+    def act_on_plan(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+        if time == 0:
+            for follower, first, goal in zip(followers, observations, goals, strict=True):
+                follower.begin(first, goal)
+        chosen = [follower.subgoals(states) for follower, states in zip(followers, observations, strict=True)]
+        return act(observations, np.stack(chosen), numbers, time)
+
+    return act_on_plan

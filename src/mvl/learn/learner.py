@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl import registry
 from mvl.data.goals import Rows, sample
 from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
@@ -18,6 +19,7 @@ from mvl.representations.identity import Identity
 from mvl.types import (
     Act,
     Batch,
+    CountsSteps,
     Encode,
     Field,
     GoalView,
@@ -55,6 +57,9 @@ class State(NamedTuple):
     optimizer: Any
     seed: Array  # (): randomness of step t is a function of the seed and t alone
     step: Array  # ()
+
+
+COUNTING = "recipes that plan: gcivl, hiql, gciql, qrl, trl, tdp, coe and what is built on them."
 
 
 def combine(losses: dict[str, Loss]) -> Loss:
@@ -102,8 +107,11 @@ class Learner:
         recipe = self.recipe
         return Targets(recipe.representation.targets(params.representation), recipe.value.targets(params.value))
 
-    def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key) -> Loss:
-        """Representation + value + regularizer + policy; every stop-gradient between parts is written here."""
+    def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key, step: Array | None = None) -> Loss:
+        """Representation + value + regularizer + policy; every stop-gradient between parts is written here.
+
+        Given a step, the regularizer has no weight before its start.
+        """
         recipe = self.recipe
         rep_key, see_key, geometry_key, act_see_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
@@ -121,7 +129,9 @@ class Learner:
         }
         fields = self.fields(params, shaped, targets, batch, see_key, values)
         if fields:
-            losses["regularizer"] = add([recipe.regularizer(field, geometry_key) for field in fields])
+            loss, metrics = add([recipe.regularizer(field, geometry_key) for field in fields])
+            start = recipe.learning.regularizer_start
+            losses["regularizer"] = (jnp.where(step < start, 0.0, loss) if start and step is not None else loss), metrics
         return combine(losses)
 
     def value_loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> tuple[Loss, Array | None]:
@@ -197,7 +207,7 @@ class Learner:
     def update(self, state: State, batch: Batch) -> tuple[State, Metrics]:
         """One optimizer step."""
         loss_key = self.keys(state.seed, state.step)[1]
-        grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key)
+        grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key, state.step)
         learning, before = self.recipe.learning, Moved(state.params, state.targets, state.optimizer)
         after = move(before, grads, learning.learning_rate, learning.target_rate, self.targets)
         return State(*after, state.seed, state.step + 1), metrics
@@ -227,3 +237,11 @@ class Learner:
         if value.critic:
             return value.critic(states, self.act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
         raise UsageError("this recipe learns no value.")
+
+    def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
+        """Steps from states to goals, as the value has it; in units of its own if a regularizer has changed its slope."""
+        value = self.recipe.value
+        if not isinstance(value, CountsSteps):
+            name = registry.name_of("value", value)
+            raise UsageError(f"value {name} says nothing about steps to a goal, which a planner needs; {COUNTING}")
+        return value.steps_to_go(self.values(params, states, goals, key), self.recipe.learning.discount)

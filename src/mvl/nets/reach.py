@@ -35,6 +35,11 @@ def told_logits(critics: Critics, states: Array, actions: Array, goals: Array) -
     return logits(critics.states if critics.told is None else critics.told, states, actions, goals)
 
 
+def steps_of_logits(found: Array, discount: float) -> Array:
+    """n with sigmoid(h) = discount^n."""
+    return jax.nn.log_sigmoid(found) / jnp.log(discount)
+
+
 def cross_entropy(found: Array, target: Array) -> Array:
     """-y log sigmoid(h) - (1 - y) log(1 - sigmoid(h))."""
     return jax.nn.softplus(found) - target * found

@@ -32,7 +32,7 @@ RECONSTRUCTIONS = {"tdp", "coe"}
 REPRESENTATIONS = ("identity", "vib", "vip", "tra", "byol", "dual", "subgoal")
 
 # suffix: regularizer
-REGULARIZERS = {"": "none", "-mvl": "mollified", "-eik": "eikonal"}
+REGULARIZERS = {"": "none", "-mvl": "mollified", "-eik": "eikonal", "-slope": "slope"}
 
 ALIASES = {"orig": "gcivl", "gcbc": "bc", "gcfbc": "fbc"}
 """Other words for a family; `orig` is the paper's for GCIVL on the raw goal."""

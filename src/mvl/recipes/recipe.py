@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from mvl import registry
-from mvl.checks import COUNT, INSIDE_UNIT, NOT_NEGATIVE, UNIT, check_fields
+from mvl.checks import COUNT, INSIDE_UNIT, NATURAL, NOT_NEGATIVE, UNIT, check_fields
 from mvl.errors import UsageError, unknown
 from mvl.types import BatchRequest, FitsData, GoalMix, Policy, Regularizer, Representation, Statistics, Value, offered
 
@@ -22,13 +22,15 @@ class Learning:
     """Discount factor; goals drawn geometrically lie 1 / (1 - discount) steps ahead on average."""
     target_rate: float = 0.005
     """Rate of the target networks: the share of the parameters that enters their moving average each step."""
+    regularizer_start: int = 0
+    """Steps that the value is trained before the regularizer is added."""
     value_goals: GoalMix | None = None
     """Distribution of the goals that the value is trained on (default: that of the value's method)."""
     actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
     """Distribution of the goals that the policy is trained on."""
 
     def __post_init__(self) -> None:
-        check_fields(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
+        check_fields(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT, regularizer_start=NATURAL)
 
 
 SURFACES = frozenset({"state_value", "critic"})

@@ -43,6 +43,9 @@ class Compositional:
         """Logits."""
         return reach.told_logits(params, states, actions, goals)
 
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        return reach.steps_of_logits(values, discount)
+
     def target(self, copies: Params, batch: Batch, act: Act) -> Array:
         """y_e, (heads, batch)."""
         goals = batch.value_goals

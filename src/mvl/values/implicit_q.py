@@ -9,6 +9,7 @@ from jax import Array
 from jax.lax import stop_gradient
 
 from mvl.checks import COUNT, UNIT, check_fields
+from mvl.nets.discounting import steps_of_values
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
 from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Goals, Key, Loss, Params, Shapes
 
@@ -67,6 +68,9 @@ class ImplicitQ:
 
     def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
         return apply_ensemble(params.critic, states, goals, actions)[..., 0]
+
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        return steps_of_values(values, discount)
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
         represented = encode(batch.observations, batch.value_goals.vectors)

@@ -77,6 +77,10 @@ class Quasimetric:
     def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
         return -self.distance(params, self.after(params, apply_mlp(params.embed, states), actions), goals)
 
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        """The distance counts steps without a discount."""
+        return jnp.maximum(-values, 0.0)
+
     def after(self, params: Networks, here: Array, actions: Array) -> Array:
         """Where an action leads, in the embedding."""
         return here + apply_mlp(params.dynamics, here, actions)

@@ -42,6 +42,9 @@ class SubgoalTree:
         """Logits."""
         return reach.told_logits(params, states, actions, goals)
 
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        return reach.steps_of_logits(values, discount)
+
     def target(self, copies: Params, batch: Batch) -> Array:
         """y_e, (heads, batch)."""
         goals = batch.value_goals

@@ -48,6 +48,9 @@ class Transitive:
         """Logits."""
         return reach.told_logits(params, states, actions, goals)
 
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        return reach.steps_of_logits(values, discount)
+
     def log_target(self, copies: Params, batch: Batch, middle: Midpoints) -> Array:
         """log y_e, (heads, batch)."""
         goals, step = batch.value_goals, jnp.log(batch.discount)
