@@ -1,5 +1,5 @@
-# Everything from a fresh clone with Python 3.11 to 3.13 and make: the first target that needs the environment makes it.
-# For another Python beside it: make PYTHON=python3.12 VENV=.venv-3.12 test
+# Needs Python 3.11 to 3.13. Targets that need the virtual environment create it first.
+# To use another Python in addition: make PYTHON=python3.12 VENV=.venv-3.12 test
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -10,14 +10,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-dep
 
 setup: $(READY)
 
-# The lock is complete, so nothing is resolved: a package's own requirements could not all be met on every Python.
+# requirements.lock is complete, so it is installed with --no-deps: some packages' own requirements cannot be met on every Python.
 $(READY): requirements.lock pyproject.toml | python
 	$(PYTHON) -m venv --clear $(VENV)
 	$(PIP) -r requirements.lock
 	$(PIP) --no-build-isolation -e .
 	@touch $(READY)
 
-# Refuses a Python that is not supported, and an environment that another Python made than the one asked for.
+# Fail if this Python is not supported, or if the environment was made with another Python than the one asked for.
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { echo "mvl supports Python 3.11 to 3.13, and $(PYTHON) is not one of them; try: make PYTHON=python3.12"; exit 1; }
 ifneq ($(origin PYTHON),file)
@@ -30,12 +30,12 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Installation, imports, the command line, one short training, one policy and some evaluation: a minute, for the other supported Pythons.
+# Installation, imports, command line, a short training, a policy and evaluation: takes a minute, for the other supported Pythons.
 SHORT := tests/test_install.py tests/test_imports.py tests/cli/test_cli.py tests/deploy/test_policy.py tests/tasks/test_pointmaze.py tests/evaluation/test_rollout.py
 test-short: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(SHORT)
 
-# Every composition of parts instead of a selection that covers all pairs.
+# Test every combination of parts instead of a selection that covers all pairs.
 test-all: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m ""
 
@@ -48,8 +48,8 @@ bench: $(READY)
 	$(BIN)/mvl bench
 	$(BIN)/python benchmarks/mapped.py
 
-# The evidence in docs/results/: hours on two cores; goes on where it was stopped, and replaces its own earlier tables.
-# The weights that `tune` chose are the cpu preset's.
+# The results in docs/results/: takes hours on two cores, continues where it was stopped, and replaces its earlier tables.
+# The weights that `tune` chooses here are those of the cpu preset.
 MEDIUM := pointmaze-medium-navigate
 LARGE := pointmaze-large-navigate
 ROW := ORIG VIB VIP TRA BYOL DUAL ORIG-MVL VIB-MVL DUAL-MVL vib-eik dual-eik gcivl-eik
@@ -67,7 +67,7 @@ results: $(READY)
 	$(BIN)/mvl reproduce table1 --rows pointmaze-large --columns $(ROW) $(ALSO)/pointmaze-large
 	$(BIN)/mvl reproduce table1 --rows cube-single-play cube-single-noisy scene-play puzzle-3x3-play antmaze-medium --columns ORIG DUAL dual-eik DUAL-MVL --seeds 3 --episodes 100 $(KEPT) --to docs/results/arms -- --eval-episodes 10 --eval-every 10000
 
-# Exact versions for every supported Python, without index addresses; needs uv.
+# Write requirements.lock: exact versions for every supported Python, without index addresses. Needs uv.
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate --no-header --upgrade -o requirements.lock
 

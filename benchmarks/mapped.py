@@ -1,6 +1,6 @@
-"""Training on data twenty times the usual size, left on disk, against the usual set in memory: speed and memory.
+"""Speed and memory of training on data that stays on disk, twenty times the usual size, against the usual size in memory.
 
-Both sets have the dimensions of antmaze (29 and 8) and lie in `--folder`; each is trained on in a process of its own.
+Both datasets have the dimensions of antmaze (29 and 8) and are written to `--folder`; each is trained on in its own process.
 """
 
 import argparse
@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 EPISODES, ROWS, OBSERVATION, ACTION = 1000, 1001, 29, 8
-MOST_BYTES, MOST_LOSS = 2e9, 0.10
-"""The bars: resident bytes, and the share of its speed that mapped training may lose."""
+MAX_BYTES, MAX_LOSS = 2e9, 0.10
+"""The bars: most resident bytes, and the most speed that training from disk may lose, as a fraction."""
 
 
 def write(path: Path, times: int) -> None:
-    """A thousand random walks, `times` over: what is in them does not matter for speed."""
+    """Write a dataset of a thousand random walks, repeated `times` times; their content does not matter for speed."""
     generator = np.random.default_rng(0)
     actions = generator.uniform(-1, 1, (EPISODES * ROWS, ACTION)).astype(np.float32)
     steps = generator.normal(0, 0.1, (EPISODES, ROWS, OBSERVATION))
@@ -37,7 +37,7 @@ def write(path: Path, times: int) -> None:
 
 
 def child(path: Path, mapped: bool, steps: int, runs: Path) -> None:
-    """Train, and print the most resident bytes, and steps a second in the middle half: compiled, and with more to be read."""
+    """Train, and print the peak of resident bytes and the steps per second of the middle half (compiled, still reading data)."""
     from mvl.runs import metrics
     from mvl.runs.training import train
 
@@ -47,16 +47,18 @@ def child(path: Path, mapped: bool, steps: int, runs: Path) -> None:
     )
     first, *_, last = [row for row in metrics.read(run / "timing.jsonl") if steps / 4 <= row["step"] <= 3 * steps / 4]
     speed = (last["step"] - first["step"]) / (last["time"] - first["time"])
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"speed": speed, "bytes": most, "seconds": round(time.monotonic() - began, 1)}))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"speed": speed, "bytes": peak, "seconds": round(time.monotonic() - began, 1)}))
 
 
 def measure(path: Path, mapped: bool, options: argparse.Namespace) -> dict[str, float]:
+    """Speed, peak memory and seconds of a training in its own process."""
     runs = options.folder / f"run-{path.stem}-{time.time_ns()}"
     flags = ["--child", str(path), "--steps", str(options.steps), "--folder", str(runs)]
     command = [sys.executable, __file__, *flags, *(["--mapped"] if mapped else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measured
 
 
 def main() -> None:
@@ -75,17 +77,16 @@ def main() -> None:
     for path, times in ((usual, 1), (large, options.times)):
         if not path.exists():
             write(path, times)
-    measure(large, True, options)  # unpacks it
-    held, mapped = measure(usual, False, options), measure(large, True, options)
-    loss = 1 - mapped["speed"] / held["speed"]
-    for name, found in (("in memory", held), (f"mapped, {options.times} times as much", mapped)):
+    measure(large, True, options)  # the first training unpacks the file
+    in_memory, on_disk = measure(usual, False, options), measure(large, True, options)
+    loss = 1 - on_disk["speed"] / in_memory["speed"]
+    for name, found in (("in memory", in_memory), (f"on disk, {options.times} times as much", on_disk)):
         print(
-            f"{name:<30}{found['speed']:>8.1f} steps/s{found['bytes'] / 1e9:>8.2f} GB resident at most{found['seconds']:>8.1f} s"
+            f"{name:<30}{found['speed']:>8.1f} steps/s{found['bytes'] / 1e9:>8.2f} GB resident at peak{found['seconds']:>8.1f} s"
         )
-    print(f"speed lost    {loss:.1%} (bar {MOST_LOSS:.0%}): {'passes' if loss <= MOST_LOSS else 'falls short'}")
-    print(
-        f"resident      {mapped['bytes'] / 1e9:.2f} GB (bar 2 GB): {'passes' if mapped['bytes'] <= MOST_BYTES else 'falls short'}"
-    )
+    print(f"speed lost    {loss:.1%} (bar {MAX_LOSS:.0%}): {'passes' if loss <= MAX_LOSS else 'falls short'}")
+    passes = on_disk["bytes"] <= MAX_BYTES
+    print(f"resident      {on_disk['bytes'] / 1e9:.2f} GB (bar 2 GB): {'passes' if passes else 'falls short'}")
 
 
 if __name__ == "__main__":

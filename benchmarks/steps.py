@@ -1,8 +1,8 @@
-"""Time of a training step of two source trees, measured in turn: plain, mollified and Eikonal at the `cpu` preset.
+"""Time of a training step in two source trees, for the plain, mollified and Eikonal recipes at the `cpu` preset.
 
 `python benchmarks/steps.py --against REV` compares this tree with a git revision, or with another tree given by its folder.
-Each tree has a process that compiles a recipe once and then trains a few steps whenever it is asked to. Both are asked in
-turn, so that whatever else the machine does slows both of them. Also says whether both trees compute the same numbers.
+Each tree has a process that compiles a recipe once and then trains a few steps on request. The two processes take turns, so
+that other load on the machine slows both alike. Also reports whether both trees compute the same numbers.
 """
 
 import argparse
@@ -15,16 +15,17 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 HERE = Path(__file__).parents[1]
 RECIPES = ("gcivl", "gcivl-mvl", "gcivl-eik")
-ROWS, DIMENSIONS, FIRST = 100_000, 2, 50
-"""Size of the random data, and how many steps are compared by their metrics."""
+ROWS, DIMENSIONS, COMPARED_STEPS = 100_000, 2, 50
+"""Size of the random data, and the number of first steps whose metrics are compared."""
 
 
 def child(recipe: str, steps: int) -> None:
-    """Compile, print the metrics of the first steps, then train and print the seconds for every line that is read."""
+    """Compile, print the metrics of the first steps, then for every input line train some steps and print their seconds."""
     from mvl.bench.machine import random_walk
     from mvl.data.goals import on_device
     from mvl.learn.learner import Learner
@@ -35,7 +36,7 @@ def child(recipe: str, steps: int) -> None:
     data = random_walk(DIMENSIONS, ROWS)
     learner = Learner(named_recipe(recipe, "cpu")[0].fit(data.statistics), Shapes(DIMENSIONS, DIMENSIONS, DIMENSIONS))
     rows = on_device(data)
-    _, metrics = next(dispatches(learner, initial_state(learner, [0]), rows, FIRST, FIRST))
+    _, metrics = next(dispatches(learner, initial_state(learner, [0]), rows, COMPARED_STEPS, COMPARED_STEPS))
     calls = dispatches(learner, initial_state(learner, [0]), rows, 10**9, steps)
     next(calls)
     print(json.dumps({name: column.tolist() for name, column in metrics.items()}), flush=True)
@@ -46,7 +47,7 @@ def child(recipe: str, steps: int) -> None:
 
 
 class Tree:
-    """One source tree at work on one recipe."""
+    """A process that trains one recipe with the code of one source tree."""
 
     def __init__(self, folder: Path, recipe: str, steps: int, cores: int) -> None:
         command = [sys.executable, __file__, "--child", recipe, "--steps", str(steps)]
@@ -65,6 +66,7 @@ class Tree:
         return line
 
     def milliseconds(self) -> float:
+        """Train some steps; returns the milliseconds per step."""
         assert self.process.stdin is not None
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
@@ -87,35 +89,38 @@ def unpacked(against: str, to: Path) -> Path:
 
 
 def difference(one: Tree, other: Tree) -> str:
-    """How far the metrics of the first steps lie apart, relative to the largest value of each."""
+    """The largest difference in the metrics of the first steps, relative to the largest value of each metric."""
     if one.metrics == other.metrics:
         return "the same numbers, bit for bit"
     worst = 0.0
     for name, (column,) in one.metrics.items():
-        (theirs,) = other.metrics[name]
+        (other_column,) = other.metrics[name]
         scale = max(map(abs, column)) or 1.0
-        worst = max(worst, *(abs(mine - its) / scale for mine, its in zip(column, theirs, strict=True)))
+        worst = max(worst, *(abs(a - b) / scale for a, b in zip(column, other_column, strict=True)))
     return f"numbers differ by at most {worst:.1e} of the largest"
 
 
 def compare(recipe: str, other_folder: Path, options: argparse.Namespace) -> float:
-    """The median over rounds of (this tree's time / the other's), each the median, or the least, of its round."""
+    """The median over rounds of this tree's time per step / the other's; a round's time is its median, or its least."""
     one, other = (Tree(folder, recipe, options.steps, options.cores) for folder in (HERE, other_folder))
-    middle = min if options.least else statistics.median
-    ratios, times = [], []
+    summarize: Callable[[Iterable[float]], float] = min if options.least else statistics.median
+    ratios: list[float] = []
+    times: list[tuple[float, float]] = []
     for _ in range(options.rounds):
         pairs = []
         for turn in range(options.turns):
             order = (one, other) if turn % 2 else (other, one)
-            took = {tree: tree.milliseconds() for tree in order}
-            pairs.append((took[one], took[other]))
-        here, there = (middle(side) for side in zip(*pairs, strict=True))
-        ratios.append(here / there)
-        times.append((here, there))
-    here, there = (statistics.median(side) for side in zip(*times, strict=True))
+            measured = {tree: tree.milliseconds() for tree in order}
+            pairs.append((measured[one], measured[other]))
+        this_time, other_time = (summarize(side) for side in zip(*pairs, strict=True))
+        ratios.append(this_time / other_time)
+        times.append((this_time, other_time))
+    this_time, other_time = (statistics.median(side) for side in zip(*times, strict=True))
     ratio = statistics.median(ratios)
-    spread = f"{min(ratios):.3f} to {max(ratios):.3f}"
-    print(f"{recipe:<12}{here:>8.2f} ms{there:>8.2f} ms{ratio:>8.3f}  ({spread}; {difference(one, other)})", flush=True)
+    extremes = f"{min(ratios):.3f} to {max(ratios):.3f}"
+    print(
+        f"{recipe:<12}{this_time:>8.2f} ms{other_time:>8.2f} ms{ratio:>8.3f}  ({extremes}; {difference(one, other)})", flush=True
+    )
     one.close()
     other.close()
     return ratio
@@ -126,9 +131,9 @@ def main() -> None:
     parser.add_argument("--against", default="HEAD", help="git revision, or folder of another tree")
     parser.add_argument("--recipes", nargs="+", default=RECIPES)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--turns", type=int, default=20, help="per round, of each tree")
-    parser.add_argument("--steps", type=int, default=20, help="per turn")
-    parser.add_argument("--cores", type=int, default=0, help="use only the first so many; all unless given")
+    parser.add_argument("--turns", type=int, default=20, help="turns of each tree per round")
+    parser.add_argument("--steps", type=int, default=20, help="training steps per turn")
+    parser.add_argument("--cores", type=int, default=0, help="number of cores to use (default: all)")
     parser.add_argument("--least", action="store_true", help="take the least time of a round instead of its median")
     parser.add_argument("--bar", type=float, default=1.05, help="fail if a ratio is higher")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -138,10 +143,10 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         other = unpacked(options.against, Path(folder))
-        print(f"{'':<12}{'here':>11}{'there':>11}{'ratio':>8}", flush=True)
+        print(f"{'':<12}{'this tree':>11}{'other tree':>11}{'ratio':>8}", flush=True)
         worst = max(compare(recipe, other, options) for recipe in options.recipes)
     if worst > options.bar:
-        raise SystemExit(f"a step is {worst:.3f} times as slow as there; at most {options.bar} is asked for")
+        raise SystemExit(f"a step takes {worst:.3f} times as long as in the other tree; the limit is {options.bar}")
 
 
 if __name__ == "__main__":

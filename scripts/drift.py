@@ -1,10 +1,11 @@
-"""How far does a representation move while the value learns to read it? For trained runs of pointmaze tasks.
+"""How far a goal representation z moves while the value is trained on it, for trained runs of pointmaze tasks.
 
-Prints, over goals of the validation data: how well the position can be read off z linearly (root mean square error on the half it
-was not fitted to), and how far z moves in some more steps of training, relative to its spread.
+Prints, over goals of the validation data: the root mean square error of a linear regression from z to the position (fitted on one
+half of the goals, measured on the other), and how far z moves in some more training steps, relative to its standard deviation.
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -17,19 +18,22 @@ from mvl.learn.learner import Learner, State
 from mvl.runs.restore import restore
 
 
-def represented(learner: Learner, state: State, goals: np.ndarray) -> np.ndarray:
-    rep, told = learner.recipe.representation, jnp.asarray(goals)
-    return np.asarray(rep.encode(state.params.representation, told, told, jax.random.key(0)))
+def encode(learner: Learner, state: State, goals: np.ndarray) -> np.ndarray:
+    """z of each goal, seen from the goal itself: (goals, size of z)."""
+    representation, states = learner.recipe.representation, jnp.asarray(goals)
+    return np.asarray(representation.encode(state.params.representation, states, states, jax.random.key(0)))
 
 
-def read_off(z: np.ndarray, goals: np.ndarray) -> float:
+def regression_error(z: np.ndarray, goals: np.ndarray) -> float:
+    """Root mean square error of a linear map from z to the goals, on the half that it was not fitted to."""
     half, inputs = len(z) // 2, np.c_[z, np.ones(len(z))]
     weights = np.linalg.lstsq(inputs[:half], goals[:half], rcond=None)[0]
     return float(np.sqrt(np.square(inputs[half:] @ weights - goals[half:]).mean()))
 
 
-def moved(before: np.ndarray, after: np.ndarray) -> float:
-    length = lambda array: np.sqrt(np.square(array).sum(axis=1).mean())
+def movement(before: np.ndarray, after: np.ndarray) -> float:
+    """Root mean square distance that z moved, relative to its standard deviation."""
+    length: Callable[[np.ndarray], float] = lambda array: np.sqrt(np.square(array).sum(axis=1).mean())
     return float(length(after - before) / length(before - before.mean(axis=0)))
 
 
@@ -44,9 +48,10 @@ def main() -> None:
         data = npz.load(path.with_name(f"{path.stem}-val.npz"))
         state, goals, rows = jax.tree.map(lambda leaf: leaf[0], states), data.observations[::50], on_device(data)
         later, _ = jax.jit(learner.steps, static_argnums=2)(state, rows, options.steps)
-        before, after = represented(learner, state, goals), represented(learner, later, goals)
+        before, after = encode(learner, state, goals), encode(learner, later, goals)
         print(
-            f"{run.name}: read off with error {read_off(before, goals):.2f}, moved {moved(before, after):.2f} spreads", flush=True
+            f"{run.name}: regression error {regression_error(before, goals):.2f}, moved {movement(before, after):.2f} deviations",
+            flush=True,
         )
 
 

@@ -1,9 +1,9 @@
-"""Small data and small recipes that every test may use."""
+"""Small datasets and recipes for all tests."""
 
 import os
 from pathlib import Path
 
-# Tests compile many small programs: each once.
+# Tests compile many small programs: a cache on disk compiles each only once.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
@@ -19,24 +19,24 @@ from mvl.errors import MvlError
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
 from mvl.registry import AXES
-from mvl.xla_flags import check_flags, complaint
+from mvl.xla_flags import check_flags, rejection_reason
 
-# Tests run each of their programs briefly: spend little on optimizing. XLA reads this when the first program is compiled.
-# Two test processes share the cores, so none takes more than one. Child processes inherit all of it.
+# Tests run each program briefly, so XLA optimizes little. Two test processes share the cores, so each uses one thread.
+# XLA reads the flags when the first program is compiled; child processes inherit them.
 WANTED_FLAGS = (
     "--xla_cpu_multi_thread_eigen=false",
     "--xla_backend_optimization_level=0",
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
 )
-said = "" if "XLA_FLAGS" in os.environ else complaint(" ".join(WANTED_FLAGS))
-unknown_flags = [flag for flag in WANTED_FLAGS if flag in said]
-unchecked = "XLA_FLAGS" in os.environ or bool(said)
+rejection = "" if "XLA_FLAGS" in os.environ else rejection_reason(" ".join(WANTED_FLAGS))
+unknown_flags = [flag for flag in WANTED_FLAGS if flag in rejection]
+unchecked = "XLA_FLAGS" in os.environ or bool(rejection)
 os.environ.setdefault("XLA_FLAGS", " ".join(flag for flag in WANTED_FLAGS if flag not in unknown_flags))
 
 
 def pytest_configure(config):
-    """Refuse flags that would end the process while pytest holds back what it prints."""
+    """Refuse flags with which XLA would abort the process: pytest would hide its message."""
     if unchecked and not hasattr(config, "workerinput"):  # the workers of pytest-xdist inherit what was checked here
         try:
             check_flags()
@@ -51,7 +51,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session", autouse=True)
 def one_device():
-    """Whichever test comes first; what needs several has a process of its own."""
+    """Initialize JAX with one device before the first test; tests of several devices start their own process."""
     jax.devices()
 
 

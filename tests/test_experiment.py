@@ -8,13 +8,13 @@ import pytest
 
 import mvl
 from conftest import walk
+from mvl.batches import GoalMix
 from mvl.cli import train as command_line
 from mvl.errors import UsageError
 from mvl.experiment import DataOptions, Experiment
 from mvl.recipes.families import name_of_parts
 from mvl.recipes.recipe import Learning
-from mvl.settings import as_flags, written_out
-from mvl.types import GoalMix
+from mvl.settings import as_flags, with_explicit_goals
 
 TASK = "antmaze-large-navigate-v0"
 
@@ -33,7 +33,7 @@ def understood(words: str) -> Experiment:
 
 def same(one: Experiment, other: Experiment) -> bool:
     """Equal, whether or not the value's goal mix is written out."""
-    plain = lambda experiment: replace(experiment, recipe=written_out(experiment.recipe), recipe_name="", preset=None)
+    plain = lambda experiment: replace(experiment, recipe=with_explicit_goals(experiment.recipe), recipe_name="", preset=None)
     return plain(one) == plain(other)
 
 

@@ -17,6 +17,7 @@ ORDER = [
     "files",
     "extras",
     "machine",
+    "batches",
     "types",
     "registry",
     "data",

@@ -89,7 +89,7 @@ def test_a_part_of_a_script_is_trained_resumed_evaluated_and_loaded(folder):
 
     for command in ("train --resume run --steps 40", "eval run", "report run -o page.html --no-videos"):
         refused = mvl(folder, command, code=2)
-        assert "'my_idea:Small' is code of your own that is not imported; name its module with --parts my_idea" in refused
+        assert "'my_idea:Small' is your own code and is not imported; name its module with --parts my_idea" in refused
         assert not (folder / "imported").exists()  # a run folder alone makes no foreign code run
 
     mvl(folder, "train --resume run --steps 40 --parts my_idea --workers 1")

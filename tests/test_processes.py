@@ -13,7 +13,7 @@ from mvl.errors import MvlError
 from mvl.evaluation.environments import Environments, Start
 from mvl.processes import import_path, python, python_module
 from mvl.studies.engines import slurm
-from mvl.studies.process import Order, train
+from mvl.studies.process import JobSpec, train
 from mvl.studies.timing import Probe
 from mvl.tasks import find_task
 from mvl.tasks.datasets import generate
@@ -51,7 +51,7 @@ def call_in_a_child(folder):
     """As a worker of Ray does, which puts the folder on its path in which the sweep was started."""
     command = ("train", "pointmaze-medium-navigate-v0", "--help")
     sys.path.insert(0, os.getcwd())
-    assert train(Order(str(folder / "run"), command, str(folder / "log"), str(folder / "clock")), os.getcwd()) == 0
+    assert train(JobSpec(str(folder / "run"), command, str(folder / "log"), str(folder / "clock")), os.getcwd()) == 0
 
 
 def look_for_a_renderer(folder):

@@ -4,8 +4,9 @@ Names are imported when first used, so that the command line answers before JAX 
 """
 
 import importlib
+from typing import Any
 
-_HOMES = {
+_MODULES = {
     "train": "mvl.runs.training",
     "evaluate": "mvl.runs.evaluation",
     "load_policy": "mvl.deploy.policy",
@@ -17,11 +18,11 @@ _HOMES = {
     "Mollified": "mvl.regularizers.mollified",
     "Eikonal": "mvl.regularizers.eikonal",
 }
-__all__ = list(_HOMES)
+__all__ = list(_MODULES)
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str):
-    if name not in _HOMES:
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
         raise AttributeError(f"module 'mvl' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)

@@ -1,4 +1,4 @@
-"""Ranges of numbers: a value outside of its range is refused with one sentence, in Python as on the command line."""
+"""Numeric ranges of settings and arguments; a value outside its range raises a one-sentence UsageError."""
 
 import math
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ class Range:
     below: bool = False
     """Whether `high` itself is excluded."""
     whole: bool = False
+    """Whether only integers are allowed."""
 
     def __contains__(self, value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
@@ -36,7 +37,7 @@ class Range:
         return f"{kind} {least} and {'below' if self.below else 'at most'} {self.high}"
 
     def check(self, **values: Any) -> None:
-        """Refuse values outside of the range, by name; None stands for a default and passes."""
+        """Raise if one of the values, given by name, is outside the range; None stands for a default and is accepted."""
         for name, value in values.items():
             if value is not None and value not in self:
                 raise UsageError(f"{name} must be {self}, not {value}.")
@@ -53,8 +54,8 @@ FRACTION = Range(0, 1, above=True)
 INSIDE_UNIT = Range(0, 1, above=True, below=True)
 
 
-def check_fields(thing: Any, **ranges: Range) -> None:
-    """Refuse fields of a dataclass that are outside of their ranges; of a tuple, every element is checked."""
+def check_settings(thing: Any, **ranges: Range) -> None:
+    """Raise if a setting (a field of the dataclass `thing`) is outside its range; of a tuple, every element is checked."""
     for name, allowed in ranges.items():
         value = getattr(thing, name)
         for number in value if isinstance(value, tuple | list) else (value,):

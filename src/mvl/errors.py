@@ -4,9 +4,9 @@ import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 ADVICE = {
-    **dict.fromkeys(FULL, "free some space, or choose another place"),
+    **dict.fromkeys(DISK_FULL, "free some space, or choose another place"),
     errno.EACCES: "change its permissions, or choose another place",
     errno.EPERM: "change its permissions, or choose another place",
     errno.EROFS: "choose a place that can be written to",
@@ -20,13 +20,13 @@ ADVICE = {
 
 
 class MvlError(Exception):
-    """Something went wrong that the user can mend; the message says how."""
+    """An error that the user can fix; the message says how."""
 
     exit_code = 1
 
 
 class UsageError(MvlError):
-    """The command or call itself was wrong: an unknown name, an impossible combination."""
+    """The command or call itself is wrong, for example an unknown name or an impossible combination."""
 
     exit_code = 2
 
@@ -40,11 +40,11 @@ class DamagedError(MvlError):
 
 
 class NoSpaceError(MvlError):
-    """The disk is full; the message names the file there was no space for."""
+    """The disk is full; the message names the file that could not be written."""
 
 
 class StoppedError(MvlError):
-    """Ctrl-C, after saving; the message says how to go on."""
+    """Ctrl-C interrupted the program after it saved its state; the message says how to continue."""
 
     exit_code = 130
 
@@ -57,12 +57,12 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f"no {kind} named '{name}'; {hint}")
 
 
-def about_file(error: OSError) -> str | None:
-    """The sentence for an error of the system about a file or a full disk; None for any other, which may be a bug."""
+def file_error_message(error: OSError) -> str | None:
+    """One-sentence message for an OSError about a file or a full disk; None for any other error, which may be a bug."""
     file = error.filename2 or error.filename
     if file is None and error.errno == errno.ENOENT:
-        file = "the current folder"  # the only one that is used without a name
-    if error.errno is None or (file is None and error.errno not in FULL):
+        file = "the current folder"  # errors about any other file have its name
+    if error.errno is None or (file is None and error.errno not in DISK_FULL):
         return None
     advice = ADVICE.get(error.errno, "check the path and the disk, then try again")
     where = "" if file is None else f"{file}: "

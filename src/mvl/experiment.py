@@ -1,4 +1,4 @@
-"""What is trained: a task, a recipe, a schedule, seeds and data. The one description of a training, in Python and as flags."""
+"""An experiment: task, recipe, schedule, seeds and data. The only description of a training run, in Python and as flags."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ CUSTOM = "custom"
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Where the data is looked for and how it is read."""
+    """Where data is searched for and how it is read."""
 
     folder: Path | None = None
     """Folder of the datasets; by default OGBench's own and `$MVL_DATA`."""
     held_out: float | None = None
-    """Share of the episodes held out for validation; None: the `-val.npz` file, or a tenth of a Dataset."""
+    """Share of the episodes held out for validation; None: use the `-val.npz` file, or hold out a tenth of a Dataset."""
     out_of_core: bool | None = None
-    """Whether rows are read from disk while training; None: if the data does not fit in memory."""
+    """Whether rows are read from disk while training; None: only if the data does not fit in memory."""
 
     def __post_init__(self) -> None:
         INSIDE_UNIT.check(held_out=self.held_out)
@@ -43,7 +43,7 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A training, before its data is read. Equal experiments on equal data give equal numbers."""
+    """A training run before its data is read. Equal experiments on equal data give equal results."""
 
     task: Task
     recipe: Recipe
@@ -72,7 +72,7 @@ class Experiment:
         seeds: Sequence[int] = (0,),
         data: DataOptions | None = None,
     ) -> Experiment:
-        """A recipe at a preset's size with the task's published settings; `parts` replaces single axes by name."""
+        """A recipe with the sizes of a preset and the published settings of the task; `parts` replaces parts, {axis: name}."""
         chosen = as_task(task)
         named, schedule = named_recipe(recipe if isinstance(recipe, str) else "gcivl", preset, chosen, dict(parts or {}))
         name, made = (recipe, named) if isinstance(recipe, str) else (CUSTOM, recipe)
@@ -86,7 +86,7 @@ class Experiment:
         return self.configured.full_name(name) is not None
 
     def with_settings(self, changes: Mapping[str, Any]) -> Experiment:
-        """With settings replaced by name; texts are read as on the command line, and an axis's name replaces its part."""
+        """A copy with settings replaced by name. Text is parsed as on the command line; the name of an axis replaces its part."""
         names = {name: self.configured.full_name(name) for name in changes}
         for name, full in names.items():
             if full is None:
@@ -99,7 +99,7 @@ class Experiment:
         return replace(self, recipe=recipe, schedule=schedule)
 
     def with_flags(self, words: Sequence[str]) -> tuple[Experiment, list[str]]:
-        """With settings replaced as flags of `mvl train` say, and the words that this recipe has no setting for."""
+        """A copy with the settings that flags of `mvl train` change, and the words that belong to no setting of this recipe."""
         if not words:
             return self, []
         try:
@@ -110,10 +110,10 @@ class Experiment:
         return replace(self, recipe=recipe, schedule=schedule), rest
 
     def changes(self) -> dict[str, str]:
-        """Settings that differ from the preset's, as texts."""
-        usual = self._preset()[0].configured.settings()
+        """Settings that differ from the preset's, as text."""
+        preset = self._preset()[0].configured.settings()
         return {
-            name: as_text(value) for name, value in sorted(self.configured.settings().items()) if value != usual.get(name, value)
+            name: as_text(value) for name, value in sorted(self.configured.settings().items()) if value != preset.get(name, value)
         }
 
     def to_flags(self) -> list[str]:
@@ -139,15 +139,15 @@ class Experiment:
         return shlex.join(["mvl", "train", Path(task).name, *flags])
 
     def own_code(self) -> list[str]:
-        """The flags that name the caller's own parts and environment, which another process has to import."""
+        """Flags that name the parts and the environment of the user's own code, for another process to import."""
         modules = dict.fromkeys(name.partition(":")[0] for name in self.recipe.names().values() if ":" in name)
-        own = self.task.env if self.task.is_own else None
+        env = self.task.env if self.task.is_own else None
         return [word for module in modules for word in ("--parts", module)] + (
-            ["--env", registry.import_path(own)] if own else []
+            ["--env", registry.import_path(env)] if env else []
         )
 
     def _preset(self) -> tuple[Experiment, dict[str, str]]:
-        """The preset that this experiment differs least from, and the parts that no recipe's name stands for."""
+        """The preset with the fewest different settings, and the names of the parts if they are not those of a named recipe."""
         names = self.recipe.names()
         recipe = name_of_parts(names)
         swapped = {} if recipe else names
@@ -156,8 +156,8 @@ class Experiment:
             for preset in ([self.preset] if self.preset else PRESETS)
         ]
         mine = self.configured.settings()
-        different = lambda base: sum(mine[name] != value for name, value in base.configured.settings().items() if name in mine)
-        return min(made, key=different), swapped
+        differences = lambda base: sum(mine[name] != value for name, value in base.configured.settings().items() if name in mine)
+        return min(made, key=differences), swapped
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -196,16 +196,16 @@ def as_task(given: str | Path | Task | Dataset) -> Task:
 
 
 def _task_from_json(data: Mapping[str, Any]) -> Task:
-    """Environments of the caller's own stay import paths until they are used."""
+    """The task of an experiment; an environment of the user's own code stays an import path until it is used."""
     own = data.get("own_task")
     if own is None and data.get("simulated", True):
         return find_task(data["task"])
-    own = own or {"data": data["task"]}  # version 0.1 knew data files alone
+    own = own or {"data": data["task"]}  # version 0.1 had no other tasks of this kind
     path = Path(own["data"]) if own["data"] not in (None, "arrays") else None
     return Task(own.get("env"), path, own.get("goal"), own.get("success"), own.get("name", ""))
 
 
 def _own_task(task: Task) -> dict[str, str | None]:
-    """A task of one's own: its data file, and its functions by their import paths."""
+    """A user-defined task as JSON: its data file, and its functions as import paths."""
     paths = {name: registry.import_path(getattr(task, name)) or None for name in ("env", "goal", "success")}
     return {"name": task.name, "data": str(task.data) if isinstance(task.data, str | Path) else None, **paths}

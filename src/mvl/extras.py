@@ -1,4 +1,4 @@
-"""Optional packages: what to install for what is missing."""
+"""Optional packages: which are missing, and how to install them."""
 
 import importlib.util
 import sys
@@ -6,17 +6,17 @@ import sys
 from mvl.errors import MvlError
 
 DM_CONTROL = "dm-control==1.0.44"
-"""The release that goes with the MuJoCo which the extra `sim` installs on Python 3.13."""
+"""The release that is compatible with the MuJoCo version of the extra `sim` on Python 3.13."""
 SIMULATORS = ("ogbench", "dm_control", "gymnasium", "mujoco")
 
 
 def missing(*modules: str) -> list[str]:
-    """Those that are not installed; nothing is imported."""
+    """Those of the modules that are not installed; nothing is imported."""
     return [module for module in modules if importlib.util.find_spec(module) is None]
 
 
 def check_simulators(what: str, modules: tuple[str, ...] = SIMULATORS) -> None:
-    """Raise, with the command to install them, unless the simulators are there that `what` needs."""
+    """Raise an error with the install command if a simulator module that `what` needs is not installed."""
     absent = missing(*modules)
     if absent:
         raise MvlError(
@@ -25,6 +25,7 @@ def check_simulators(what: str, modules: tuple[str, ...] = SIMULATORS) -> None:
 
 
 def how_to_install(absent: list[str]) -> str:
+    """Shell command that installs these simulator modules."""
     command = "pip install 'mollified-value-learning[sim]'"
     if sys.version_info >= (3, 13) and {"ogbench", "dm_control"} & set(absent):
         # dm_control requires labmaze, which cannot be installed here and is not used by OGBench.

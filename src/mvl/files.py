@@ -1,4 +1,4 @@
-"""Files on disk: written whole or not at all, never over something by accident."""
+"""File operations: atomic writes, locks between processes, and checks that nothing is overwritten by accident."""
 
 import errno
 import fcntl
@@ -16,14 +16,14 @@ from typing import IO
 from mvl.errors import MvlError, NoSpaceError
 
 PATIENCE = 2.0
-"""Seconds to wait for a lock in silence."""
+"""Seconds to wait for a lock before a message is printed."""
 LONGEST_NAME = 200
-"""Bytes; file systems allow 255, of which the temporary name of `atomic` needs some."""
+"""Longest file name in bytes; file systems allow 255, and the temporary name of `atomic` is longer than the final one."""
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path that takes the real one's place when the block ends without an error."""
+    """Yields a temporary path, which replaces `path` when the block ends without an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     os.close(handle)
@@ -36,7 +36,7 @@ def atomic(path: Path) -> Iterator[Path]:
         os.replace(partial, path)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise NoSpaceError(f"no space left for {path}; nothing was changed there. Free some and try again.") from None
+            raise NoSpaceError(f"no space left for {path}, which was not changed; free some space and try again.") from None
         raise
     finally:
         partial.unlink(missing_ok=True)
@@ -44,16 +44,16 @@ def atomic(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def locked(path: Path, waiting: str) -> Iterator[None]:
-    """Hold an exclusive lock between processes for the length of the block.
+    """Hold an exclusive lock between processes until the block ends.
 
-    The lock is on a file that is removed afterwards, and is released if its holder dies. A process that has to wait for more
-    than two seconds prints `waiting` to standard error.
+    The lock is on the file `path`, which is removed afterwards; it is released if the process that holds it dies. A process
+    that waits for more than `PATIENCE` seconds prints `waiting` to standard error.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
         with open(path, "w") as file:
             _lock(file, waiting)
-            if not _is_at(path, file):  # removed by the holder waited for; others may have locked its successor
+            if not _is_at(path, file):  # the previous holder removed it, and another process may have locked a new one
                 continue
             try:
                 yield
@@ -77,6 +77,7 @@ def _lock(file: IO[str], waiting: str) -> None:
 
 
 def _is_at(path: Path, file: IO[str]) -> bool:
+    """Whether the open file is the one at `path`."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -100,7 +101,7 @@ def open_unlinked(path: Path, mode: str) -> IO[bytes]:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line at the end of a file. Behind a line that a killed process left unfinished, it begins a line of its own."""
+    """Append a line to a file; after an unfinished line, which a killed process may leave, a new one is begun first."""
     with open_unlinked(path, "a+b") as file:
         if file.tell():
             file.seek(-1, os.SEEK_END)
@@ -110,7 +111,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def new_file(path: Path, overwrite: bool) -> Path:
-    """`path`, checked without writing it: nothing is there, or `overwrite` allows to replace it, and its folder is writable."""
+    """Return `path`, after checking without writing that it is free or `overwrite` is set, and that its folder is writable."""
     if os.path.lexists(path) and (path.is_dir() or not overwrite):
         raise MvlError(
             f"{path} exists already; choose another name{'' if path.is_dir() else ', or replace it with --overwrite'}."
@@ -122,7 +123,7 @@ def new_file(path: Path, overwrite: bool) -> Path:
 
 
 def new_files(paths: Iterable[Path], overwrite: bool) -> list[Path]:
-    """`new_file` for several, which must differ from each other."""
+    """`new_file` for several paths, which must differ from each other."""
     checked = [new_file(path, overwrite) for path in paths]
     for path in checked:
         if checked.count(path) > 1:
@@ -131,14 +132,14 @@ def new_files(paths: Iterable[Path], overwrite: bool) -> list[Path]:
 
 
 def writable_folder(path: Path) -> Path:
-    """`path`, checked without making it: a folder, or a place where one can be made."""
+    """Return `path`, after checking without creating it that it is a writable folder or can become one."""
     place = next((place for place in (path, *path.parents) if place.exists()), None)
     if place is None:
-        raise MvlError(f"{path} cannot be made: the current folder is gone; change to one that exists.")
+        raise MvlError(f"{path} cannot be created: the current folder no longer exists; change to one that does.")
     if not place.is_dir():
         raise MvlError(f"{place} is a file, where a folder is needed; choose another place.")
     try:
-        with tempfile.TemporaryFile(dir=place):  # its permissions alone do not tell: file systems may be read-only or special
+        with tempfile.TemporaryFile(dir=place):  # permission bits are not enough: the file system may be read-only
             pass
     except OSError as error:
         raise MvlError(f"{place} cannot be written to ({error.strerror}); choose another place.") from None
@@ -152,14 +153,14 @@ def _umask() -> int:
 
 
 def fingerprint(path: Path) -> str:
-    """SHA-256 of a file."""
+    """SHA-256 of a file's content, as hexadecimal digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
 def scratch_folder() -> Iterator[str]:
-    """A temporary folder for files that simulators leave behind."""
+    """Yields a temporary folder, removed afterwards, for files that simulators leave behind."""
     folder = tempfile.mkdtemp(prefix="mvl-")
     try:
         yield folder

@@ -35,13 +35,13 @@ def free_memory() -> int | None:
     if device.platform != "cpu":
         memory = device.memory_stats() or {}
         return memory["bytes_limit"] - memory["bytes_in_use"] if "bytes_limit" in memory else None
-    told = Path("/proc/meminfo")
-    lines = told.read_text().splitlines() if told.exists() else []
+    meminfo = Path("/proc/meminfo")
+    lines = meminfo.read_text().splitlines() if meminfo.exists() else []
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
 
 
 def rendering() -> list[str]:
-    """Try each of MuJoCo's back ends in a process of its own: a failing one may end the process."""
+    """Lines on which of MuJoCo's rendering back ends work. Each is tried in a child process, which a failing one may end."""
     if missing("mujoco"):
         return [f"needs a simulator: {how_to_install(['mujoco'])}"]
     chosen = os.environ.get("MUJOCO_GL")
@@ -54,7 +54,7 @@ def rendering() -> list[str]:
 
 
 def renderer() -> str:
-    """What MuJoCo can render with here: as MUJOCO_GL asks, else on the display if there is one, else without."""
+    """A rendering back end of MuJoCo that works here: that of MUJOCO_GL if set, else glfw (with a display), egl or osmesa."""
     chosen = os.environ.get("MUJOCO_GL")
     display = sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     for backend in [chosen] if chosen else [*(["glfw"] if display else []), "egl", "osmesa"]:

@@ -22,20 +22,20 @@ def python(code: str, *arguments: str, options: Sequence[str] = ()) -> list[str]
     """Command that runs `code` in a Python child process, which does not import from the current folder.
 
     By itself `python -c` puts the current folder first on the import path, so a file `numpy.py` in it would run. The child
-    gets the path of this process instead, without what Python put there for the same reason.
+    gets the import path of this process instead, without the entry that Python itself put first.
     """
     return [sys.executable, *options, "-P", "-c", f"import sys; sys.path[:] = {import_path()!r}; {code}", *arguments]
 
 
 def python_module(name: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
-    """Command that runs a module as `python -m` does, but as `python` starts it."""
+    """Command that runs a module as `python -m` does, but with the import path described at `python`."""
     return python(f"import runpy; runpy.run_module({name!r}, run_name='__main__', alter_sys=True)", *arguments, options=options)
 
 
 def import_path() -> list[str]:
-    """`sys.path` without the current folder, unless the caller has added that as an absolute path.
+    """`sys.path` without the current folder and the script's folder, which Python itself may put first.
 
-    The folder of this package is always in it, last if it was there only as the current folder or as the script's.
+    An absolute path that the caller has added is kept. The folder of this package is always included, last if it was removed.
     """
     entries = [entry for entry in sys.path if isinstance(entry, str) and os.path.normpath(entry) != "."]
     first = _first_entry()
@@ -60,8 +60,8 @@ class Worker:
     """A child process that runs `make(*arguments)` and then answers each request with the function this returned.
 
     A worker that dies is replaced once per round: its replacement gets all requests of the round again, so answers must
-    depend only on those. If the replacement dies too, `answer` raises an error. Not a process of `multiprocessing`, which
-    would run the caller's script once more.
+    depend only on those. If the replacement dies too, `answer` raises an error. It is not a process of `multiprocessing`,
+    which would import the caller's script again.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Worker:
         self._start()
 
     def ask(self, request: Any, new_round: bool) -> None:
-        """Send a request; its answer has to be taken with `answer` before the next one."""
+        """Send a request; `answer` must be called before the next one."""
         if new_round:
             self.requests, self.replaced = [], False
         self.requests.append(pickle.dumps(request))
@@ -96,10 +96,10 @@ class Worker:
         self._wait(patience)
 
     def _start(self) -> None:
-        self.pipe, theirs = Pipe()
-        command = python(f"from {__name__} import _serve; _serve({theirs.fileno()})", options=("-W", "ignore"))
-        with theirs, open(self.log, "wb") as log:
-            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=self.environment, stderr=log)
+        self.pipe, child_end = Pipe()
+        command = python(f"from {__name__} import _serve; _serve({child_end.fileno()})", options=("-W", "ignore"))
+        with child_end, open(self.log, "wb") as log:
+            self.process = subprocess.Popen(command, pass_fds=[child_end.fileno()], env=self.environment, stderr=log)
         with contextlib.suppress(OSError):
             self.pipe.send_bytes(self.setup)
 
@@ -108,7 +108,7 @@ class Worker:
         if self.replaced:
             raise _dead(how)
         self.replaced = True
-        print(f"mvl: a worker process died ({how}); a new one does its work again.", file=sys.stderr)
+        print(f"mvl: a worker process died ({how}); a new one repeats its work.", file=sys.stderr)
         try:
             self._start()
             for request in self.requests:
@@ -119,12 +119,13 @@ class Worker:
         return answer
 
     def _how_it_ended(self) -> str:
+        """Why the process ended: a signal, or its exit code and the last line of its log."""
         self.pipe.close()
         code = self._wait(10.0)
         if code < 0:
             return f"killed by signal {-code}{'; is there enough memory?' if -code == signal.SIGKILL else ''}"
-        said = self.log.read_text(errors="replace").strip().splitlines()
-        return f"exit code {code}{f': {said[-1]}' if said else ''}"
+        lines = self.log.read_text(errors="replace").strip().splitlines()
+        return f"exit code {code}{f': {lines[-1]}' if lines else ''}"
 
     def _wait(self, patience: float) -> int:
         try:
@@ -143,14 +144,14 @@ def _serve(handle: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     with contextlib.suppress(EOFError, ConnectionError), Connection(handle) as pipe:
         make, arguments = pipe.recv()
-        answer = _tried(make, *arguments)
+        answer = _result_or_error(make, *arguments)
         while True:
             request = pipe.recv()
-            pipe.send(answer if isinstance(answer, MvlError) else _tried(answer, request))
+            pipe.send(answer if isinstance(answer, MvlError) else _result_or_error(answer, request))
 
 
-def _tried(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What the function returns, or the error that the parent is to raise."""
+def _result_or_error(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function returns, or the error that the parent process will raise."""
     try:
         return function(*arguments)
     except MvlError as error:

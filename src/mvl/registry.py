@@ -1,8 +1,8 @@
-"""Finds parts by name: one file in an axis's folder is one part, and so are an installed plug-in and a class of the caller.
+"""Finds parts by name. A part is a file in the folder of its axis, an installed plug-in, or a class of the user's own code.
 
 A plug-in is an entry point in the group `mvl.<axis>` (for example `mvl.regularizer`) that names a dataclass. A class of the
-caller is named by its import path, `module:Class`. Such a path never makes code run by itself: it is looked up among
-modules that are imported already, and a module is imported only when the caller names it (`--parts`).
+user's own code is named by its import path, `module:Class`. Such a path does not import anything: it is looked up among the
+modules that are already imported, and a module is imported only if the user names it (`--parts`).
 """
 
 import importlib
@@ -27,14 +27,14 @@ AXES = {
 
 
 def names(axis: str) -> list[str]:
-    """The parts of an axis, by name, without importing them."""
+    """Names of all parts of an axis; none of them is imported."""
     folder = importlib.import_module(AXES[axis]).__path__
     shipped = [module.name for module in pkgutil.iter_modules(folder)]
     return shipped + [plugin.name for plugin in entry_points(group=f"mvl.{axis}")]
 
 
 def part_class(axis: str, name: str) -> type[Any]:
-    """The dataclass of a part, by its name or import path."""
+    """The dataclass of a part, given its name or import path."""
     return imported(name) if ":" in name else _registered(axis, name)
 
 
@@ -43,7 +43,8 @@ def _registered(axis: str, name: str) -> type[Any]:
     """The dataclass that a part's file defines, or that a plug-in points to."""
     for plugin in entry_points(group=f"mvl.{axis}"):
         if plugin.name == name:
-            return plugin.load()
+            part: type[Any] = plugin.load()
+            return part
     if name not in names(axis):
         raise unknown(axis, name, names(axis))
     module = importlib.import_module(f"{AXES[axis]}.{name}")
@@ -77,12 +78,12 @@ def import_path(thing: Any) -> str:
 
 
 def imported(path: str) -> Any:
-    """What an import path stands for. Its module must have been imported before: a path read from a file runs no code."""
+    """The object at an import path. Its module must already be imported, so that a path read from a file runs no code."""
     module_name, _, name = path.partition(":")
     module = sys.modules.get("__main__" if module_name == _main_name() else module_name)
     if module is None:
         raise UsageError(
-            f"'{path}' is code of your own that is not imported; name its module with --parts {module_name}, or import it first."
+            f"'{path}' is your own code and is not imported; name its module with --parts {module_name}, or import it first."
         )
     found: Any = module
     for step in name.split("."):
@@ -93,7 +94,7 @@ def imported(path: str) -> Any:
 
 
 def import_module(name: str) -> ModuleType:
-    """A module that the caller names: by import path, searched for in the current folder too, or as a .py file."""
+    """Import the module that the user names, by module name (also from the current folder) or as a .py file."""
     if name.endswith(".py"):
         sys.path.append(str(Path(name).resolve().parent))
         name = Path(name).stem
@@ -104,7 +105,7 @@ def import_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise
-        raise UsageError(f"there is no module '{name}' here or among the installed packages.") from None
+        raise UsageError(f"there is no module '{name}' in this folder or among the installed packages; check its name.") from None
 
 
 def _main_name() -> str:
@@ -112,6 +113,6 @@ def _main_name() -> str:
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None:
-        return spec.name
+        return str(spec.name)
     file = getattr(main, "__file__", None)
     return Path(file).stem if file else "__main__"

@@ -1,4 +1,4 @@
-"""Settings of a recipe and its schedule by name (`steps`, `batch_size`, `regularizer.weight`): read, replaced, as flags."""
+"""Settings of a recipe and its schedule by name (`steps`, `batch_size`, `regularizer.weight`): listed, replaced, parsed."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
@@ -13,19 +13,19 @@ from mvl.recipes.recipe import Learning, Recipe
 
 
 class Configured(NamedTuple):
-    """A recipe and the schedule it is trained by."""
+    """A recipe and its training schedule."""
 
     recipe: Recipe
     schedule: Schedule
 
     def settings(self) -> dict[str, Any]:
-        """Every setting by its full name."""
+        """The value of every setting, by full name (`regularizer.weight`)."""
         parts = {axis: getattr(self.recipe, axis) for axis in registry.AXES}
-        groups = [parts, _fields(self.schedule), _fields(written_out(self.recipe).learning)]
+        groups = [parts, _settings_of(self.schedule), _settings_of(with_explicit_goals(self.recipe).learning)]
         return {name: value for group in groups for name, value in _flat(group).items()}
 
     def full_name(self, name: str) -> str | None:
-        """The full name of a setting or a part: a part's own name may stand for its axis. None: there is no such setting."""
+        """The full name of a setting or a part; `mollified.weight` means `regularizer.weight`. None: there is no such setting."""
         head, dot, rest = name.replace("-", "_").partition(".")
         for axis in registry.AXES:
             if rest and head == registry.name_of(axis, getattr(self.recipe, axis)):
@@ -34,22 +34,22 @@ class Configured(NamedTuple):
         return full if full in self.settings() or full in (*registry.AXES, "learning", *GOAL_MIXES) else None
 
     def replaced(self, changes: Mapping[str, Any]) -> "Configured":
-        """With the settings or whole parts of these full names replaced."""
+        """A copy with settings or whole parts replaced, given by full name."""
         tree: dict[str, Any] = {}
         for name, value in changes.items():
-            _put(tree, _place(name), value)
+            _put(tree, _path(name), value)
         recipe = self.recipe if "recipe" not in tree else _replaced(_with_mixes(self.recipe, tree["recipe"]), tree["recipe"])
         return Configured(recipe, _replaced(self.schedule, tree.get("schedule", {})))
 
     def parsed(self, words: Sequence[str], prog: str = "mvl train") -> "Configured":
-        """With the settings changed that are given as flags; a flag it does not know is an error. Exits as argparse does."""
+        """A copy with the settings that flags of `mvl train` change; raises on an unknown flag. Exits as argparse does."""
         made, unknown_words = self.parse_known(words, prog)
         if unknown_words:
             raise unknown("option", unknown_words[0], [f"--{name.replace('_', '-')}" for name in self.settings()])
         return made
 
     def parse_known(self, words: Sequence[str], prog: str = "mvl train") -> tuple["Configured", list[str]]:
-        """With the settings changed that are given as flags, and the words that no setting takes."""
+        """A copy with the settings that flags of `mvl train` change, and the words that belong to no setting."""
         import tyro
 
         made: Any
@@ -58,7 +58,7 @@ class Configured(NamedTuple):
         return Configured(Recipe(**parts, learning=made.learning), made.schedule), rest
 
     def read(self, texts: Mapping[str, str]) -> "Configured":
-        """With settings changed that are given as texts, by full name."""
+        """A copy with settings replaced by values given as text, by full name."""
         try:
             with redirect_stderr(StringIO()):  # tyro prints a box; our errors are one sentence
                 return self.parsed(as_flags(self.settings(), texts))
@@ -67,11 +67,11 @@ class Configured(NamedTuple):
             raise UsageError(f"a value in {shown} has the wrong type for its setting; see: mvl train TASK --help") from None
 
     def _as_class(self) -> type:
-        """A dataclass of all settings with these as defaults, from which tyro makes flags and their help."""
+        """A dataclass of all settings with the current values as defaults, from which tyro makes flags and their help."""
         import tyro
 
         flat = tyro.conf.arg(name="")  # --steps, not --schedule.steps
-        learning = written_out(self.recipe).learning
+        learning = with_explicit_goals(self.recipe).learning
         groups: list[Any] = [(axis, type(part), part) for axis in registry.AXES if (part := getattr(self.recipe, axis))]
         groups += [
             ("schedule", Annotated[Schedule, flat], self.schedule),
@@ -83,13 +83,13 @@ class Configured(NamedTuple):
 GOAL_MIXES = ("value_goals", "actor_goals")
 
 
-def written_out(recipe: Recipe) -> Recipe:
-    """The same recipe with the value's goal mix stated even if it is the value's default, so that recipes compare."""
+def with_explicit_goals(recipe: Recipe) -> Recipe:
+    """The same recipe with the value's default goal mix filled in if none is set, so that recipes can be compared."""
     return replace(recipe, learning=replace(recipe.learning, value_goals=recipe.value_goals))
 
 
 def as_flags(known: Mapping[str, Any], changes: Mapping[str, str]) -> list[str]:
-    """Changed settings as arguments of `mvl train`; `known` are the current values, whose types decide on the form."""
+    """Changed settings as arguments of `mvl train`; `known` has the current values, whose types decide the form of a flag."""
     words: list[str] = []
     for name, value in changes.items():
         dashed = name.replace("_", "-")
@@ -102,25 +102,26 @@ def as_flags(known: Mapping[str, Any], changes: Mapping[str, str]) -> list[str]:
 
 
 def as_text(value: Any) -> str:
-    """A value as `mvl train` takes it."""
+    """The value of a setting as it is written on the command line."""
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _fields(thing: Any) -> dict[str, Any]:
+def _settings_of(thing: Any) -> dict[str, Any]:
+    """The fields of a dataclass, by name."""
     return {f.name: getattr(thing, f.name) for f in fields(thing)}
 
 
 def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Nested dataclasses as dotted names."""
+    """The same settings with nested dataclasses flattened to dotted names."""
     found: dict[str, Any] = {}
     for key, value in settings.items():
         name = f"{before}{key}"
-        found |= _flat(_fields(value), f"{name}.") if is_dataclass(value) else {name: value}
+        found |= _flat(_settings_of(value), f"{name}.") if is_dataclass(value) else {name: value}
     return found
 
 
-def _place(name: str) -> list[str]:
-    """The path of a setting from a `Configured`."""
+def _path(name: str) -> list[str]:
+    """Attribute path from a `Configured` to a setting, given its full name."""
     head = name.split(".")[0]
     if head in registry.AXES or head == "learning":
         return ["recipe", *name.split(".")]
@@ -136,12 +137,12 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _replaced(thing: Any, tree: Mapping[str, Any]) -> Any:
-    """A nested dataclass with leaves replaced, each level at once, so that checks see all changes together."""
+    """A nested dataclass with leaves replaced, all those of a level together, because `__post_init__` checks them together."""
     values = {name: _replaced(getattr(thing, name), value) if isinstance(value, dict) else value for name, value in tree.items()}
     return replace(thing, **values)
 
 
 def _with_mixes(recipe: Recipe, tree: Mapping[str, Any]) -> Recipe:
-    """A single share of the value's goal mix can only be replaced where the mix is stated."""
+    """The recipe with an explicit goal mix if single shares of the value's mix are to be replaced."""
     changed = tree.get("learning", {})
-    return written_out(recipe) if isinstance(changed, dict) and isinstance(changed.get("value_goals"), dict) else recipe
+    return with_explicit_goals(recipe) if isinstance(changed, dict) and isinstance(changed.get("value_goals"), dict) else recipe

@@ -20,10 +20,10 @@ Part = TypeVar("Part", bound=Any)
 def fitted(part: Part, statistics: Statistics) -> Part:
     """The same regularizer with cost `auto` and scale `std` replaced by the numbers of a dataset."""
     if part.cost == "auto" and not isinstance(part.scale, str):
-        raise UsageError("cost='auto' knows steps in raw units and in spreads; give a number with scales of your own.")
+        raise UsageError("cost='auto' is defined for scale='raw' and scale='std' only; give a number with scales of your own.")
     step = statistics.step if part.scale == "raw" else statistics.scaled_step
     cost = 1.0 / step if part.cost == "auto" else part.cost
-    fitted_part: Part = replace(part, cost=cost, scale=statistics.spread if part.scale == "std" else part.scale)
+    fitted_part: Part = replace(part, cost=cost, scale=statistics.std if part.scale == "std" else part.scale)
     return fitted_part
 
 
@@ -41,5 +41,5 @@ def known_scale(scale: Scale, dimensions: int) -> Array | float:
     if scale == "raw":
         return 1.0
     if len(scale) != dimensions:
-        raise UsageError(f"scale has {len(scale)} numbers for points of {dimensions} dimensions.")
+        raise UsageError(f"scale has {len(scale)} numbers for points of {dimensions} dimensions; give one for each.")
     return jnp.asarray(scale)

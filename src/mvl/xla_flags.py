@@ -1,4 +1,4 @@
-"""Checks XLA_FLAGS before JAX uses it: XLA ends the process, without an exception, at a flag it does not know."""
+"""Checks XLA_FLAGS before JAX uses it: XLA ends the process, without an exception, if it does not know a flag."""
 
 import os
 import re
@@ -9,8 +9,8 @@ from importlib.metadata import version
 from mvl.errors import MvlError
 
 
-def complaint(flags: str) -> str:
-    """What the installed jaxlib reports against these flags; empty if it accepts them. Takes a second, in a child process."""
+def rejection_reason(flags: str) -> str:
+    """Why the installed jaxlib rejects these flags; empty if it accepts them. Takes a second, in a child process."""
     environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", "import jax; jax.devices()"], env=environment, capture_output=True, text=True)
     if done.returncode == 0:
@@ -22,6 +22,6 @@ def complaint(flags: str) -> str:
 def check_flags() -> None:
     """Raise if XLA_FLAGS is set to something this jaxlib does not accept."""
     flags = os.environ.get("XLA_FLAGS", "")
-    if flags and (said := complaint(flags)):
-        said = said.rstrip(".").replace(" in XLA_FLAGS", "")
-        raise MvlError(f"XLA_FLAGS is not accepted by jaxlib {version('jaxlib')} ({said}); correct it, or unset it.")
+    if flags and (reason := rejection_reason(flags)):
+        reason = reason.rstrip(".").replace(" in XLA_FLAGS", "")
+        raise MvlError(f"XLA_FLAGS is not accepted by jaxlib {version('jaxlib')} ({reason}); correct it, or unset it.")

@@ -117,7 +117,7 @@ def broken_files(folder):
         ("range.npz", "actions must lie in [-1, 1]"),
         ("shape.npz", "they must be equally long"),
         ("objects.npz", "not a readable .npz file"),
-        ("fields.npz", "has no actions and no terminals; it holds observations"),
+        ("fields.npz", "has no actions and no terminals; it has observations"),
         ("absent.npz", "does not exist"),
     ],
 )
@@ -138,7 +138,7 @@ def test_bad_files_get_one_sentence_and_leave_nothing(capsys, tmp_path, name, me
 def test_a_missing_validation_file(capsys, tmp_path):
     code, _, err = answer(capsys, "train", write_npz(tmp_path / "walk.npz", walk()), "--run", tmp_path / "run")
     assert code == 1
-    assert "walk-val.npz is missing beside walk.npz" in err
+    assert "walk-val.npz is missing next to walk.npz" in err
     assert not (tmp_path / "run").exists()
 
 

@@ -96,6 +96,6 @@ def test_data_interrupted_between_its_two_files_is_completed(calls, tiny, tmp_pa
 def test_another_run_in_its_place_is_left_alone(calls, tmp_path):
     sizes = {"steps": 10, "steps_per_dispatch": 10, "log_every": 10, "eval_every": 10, "save_every": 10, "batch_size": 8}
     really_train(walk(), "bc", run=tmp_path / "demo", **sizes)
-    with pytest.raises(UsageError, match="holds something other than a demo; choose another folder with --run"):
+    with pytest.raises(UsageError, match="is not the run of a demo; choose another folder with --run"):
         run_demo(tmp_path)
     assert calls == []

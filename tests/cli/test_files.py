@@ -80,4 +80,4 @@ def test_a_bench_is_written_whole_and_replaced_only_when_told(tmp_path, monkeypa
     assert "exists already" in refused(capsys, "bench", "--to", result)
     assert main(["bench", "--to", str(result), "--overwrite"]) == 0
     assert main(["bench", "--table", str(result), "--to", str(tmp_path / "other.json")]) == 2
-    assert "do not go with them" in capsys.readouterr().err
+    assert "cannot be combined with them" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mvl.cli import main
-from mvl.errors import about_file
+from mvl.errors import file_error_message
 from mvl.learn import checkpoint
 from mvl.tasks.walker import gait as walker
 
@@ -95,7 +95,7 @@ def test_arrays_that_do_not_fit_on_the_disk(tmp_path):
     layer = walker.Layer(np.zeros((100, 100), np.float32), np.zeros(100, np.float32))
     with files_of_at_most(4096), pytest.raises(OSError, match="File too large") as raised:
         checkpoint.save(tmp_path / "checkpoint", {"weights": np.zeros(10_000)}, {})
-    assert about_file(raised.value) == "file too large; free some space, or choose another place."
+    assert file_error_message(raised.value) == "file too large; free some space, or choose another place."
     with files_of_at_most(4096), pytest.raises(OSError, match="File too large"):
         walker.save(tmp_path / "walker", (layer,), {})
     assert list(tmp_path.iterdir()) == []

@@ -76,7 +76,7 @@ def test_what_cannot_work_is_refused_with_the_reason_and_what_does(name):
     reason = refusal(name)
     if family == "crl":
         assert parts.representation == "subgoal"
-        assert "meets every state with every goal" in reason
+        assert "evaluates every state with every goal" in reason
         assert "dual" in reason
     else:
         assert family in ("bc", "fbc")

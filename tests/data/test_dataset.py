@@ -36,7 +36,7 @@ def test_statistics_by_hand():
     observations = np.array([[0, 0], [3, 4], [6, 8], [0, 0], [0, 2]], np.float32)
     dataset = Dataset.from_arrays(observations, np.zeros((5, 1)), [0, 0, 1, 0, 1])
     assert dataset.statistics.step == 5.0  # of 5, 5, 2
-    assert np.allclose(dataset.statistics.spread, observations.std(axis=0))
+    assert np.allclose(dataset.statistics.std, observations.std(axis=0))
     scaled = np.linalg.norm(np.array([3, 4]) / observations.std(axis=0))
     assert np.isclose(dataset.statistics.scaled_step, scaled)
 

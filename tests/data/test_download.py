@@ -122,8 +122,8 @@ def interrupted(path, server):
 
 def is_whole(path, body: bytes) -> bool:
     """Whether a file and what is noted of it are those of a body, with no temporary files left beside it."""
-    known = json.loads((path.parent / download.KNOWN).read_text())[path.name]
-    assert sorted(file.name for file in path.parent.iterdir()) == sorted([path.name, download.KNOWN])
+    known = json.loads((path.parent / download.CHECKSUMS).read_text())[path.name]
+    assert sorted(file.name for file in path.parent.iterdir()) == sorted([path.name, download.CHECKSUMS])
     return path.read_bytes() == body and known == {"size": len(body), "sha256": hashlib.sha256(body).hexdigest()}
 
 
@@ -132,7 +132,7 @@ def test_both_files_arrive_with_progress_and_are_known_afterwards(server, tmp_pa
     paths = download.pull(TASK, tmp_path / "data", [server.address], lambda name: lambda *count: seen.append((name, *count)))
     assert [path.read_bytes() for path in paths] == list(server.files.values())
     assert seen[-1] == (paths[1].name, len(server.files[paths[1].name]), len(server.files[paths[1].name]))
-    known = json.loads((tmp_path / "data" / download.KNOWN).read_text())
+    known = json.loads((tmp_path / "data" / download.CHECKSUMS).read_text())
     assert known[paths[0].name]["size"] == paths[0].stat().st_size
     asked = len(server.asked)
     assert download.pull(TASK, tmp_path / "data", [server.address]) == paths  # at hand: nothing is asked for
@@ -282,7 +282,7 @@ def test_another_file_under_the_same_name_is_refused(server, tmp_path):
     paths = download.pull(TASK, tmp_path / "data", [server.address])
     paths[0].unlink()
     server.files[paths[0].name] = write_npz(tmp_path / "other.npz", walk(seed=5)).read_bytes()
-    with pytest.raises(DataError, match="differs from what it was before"):
+    with pytest.raises(DataError, match="the download differs from an earlier one"):
         download.pull(TASK, tmp_path / "data", [server.address])
     assert not paths[0].exists()
 

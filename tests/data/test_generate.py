@@ -69,7 +69,7 @@ def test_the_stitcher_goes_four_cells_and_stays():
     rows = walker.episode(3)["observations"]
     assert len(rows) == 201
     cells = [walker.env.xy_to_ij(row) for row in rows]
-    assert walker.way(cells[0], cells[-1])[1][cells[0]] == 4
+    assert walker.shortest_path(cells[0], cells[-1])[1][cells[0]] == 4
     assert len(set(cells[-60:])) == 1
 
 
@@ -108,13 +108,13 @@ def test_an_interrupted_generation_goes_on_where_it_stopped(tmp_path):
 KILLED = """
 import sys
 from pathlib import Path
-from forking import killed_everywhere
+from forking import check_every_kill
 from mvl.tasks import find_task
 from mvl.tasks.datasets import generate
 
 task = find_task(sys.argv[2])
 run = lambda folder: generate(task, folder, episodes=2, workers=1)
-killed_everywhere(Path(sys.argv[1]), [f"{task}.npz", f"{task}-val.npz"], run)
+check_every_kill(Path(sys.argv[1]), [f"{task}.npz", f"{task}-val.npz"], run)
 """
 
 

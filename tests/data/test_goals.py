@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.dataset import Dataset
 from mvl.data.goals import ahead_geometric, ahead_uniform, draw_goal_rows, draw_rows, goals_at, on_device, sample
 from mvl.errors import UsageError
-from mvl.types import BatchRequest, GoalMix
 
 MANY = 40_000
 ROWS = 1001
@@ -90,7 +90,7 @@ def test_reward_and_mask_go_by_row_not_by_equal_states():
 def test_batches_are_jitted_reproducible_and_consistent(key):
     data = long_data()
     draw = jax.jit(
-        partial(sample, count=256, streams=(GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), request=BatchRequest(), discount=0.99)
+        partial(sample, count=256, mixes=(GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), request=BatchRequest(), discount=0.99)
     )
     batch, again = draw(key, data), draw(key, data)
     assert all((a == b).all() for a, b in zip(jax.tree.leaves(batch), jax.tree.leaves(again), strict=True))

@@ -76,7 +76,7 @@ def test_nothing_trains_on_images(capsys, tmp_path, arrays):
         ({"actions": np.zeros((14, 5), np.float32)}, "one whole number per row; these have shape (14, 5)"),
         ({"actions": np.zeros(13, int)}, "14, 13 and 14 rows; they must be equally long"),
         ({"terminals": np.zeros(14, bool)}, "the last row does not end an episode"),
-        ({"terminals": None}, "has no terminals; it holds observations, actions"),
+        ({"terminals": None}, "has no terminals; it has observations, actions"),
         ({"actions": np.array([None] * 14)}, "not a readable .npz file"),
     ],
 )

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from conftest import walk
 from mvl.cli import main
 from mvl.data.importing import import_data, kind_of
-from mvl.data.sources.episodes import Fields
+from mvl.data.sources.episodes import ColumnNames
 from mvl.data.sources.npz import load
 from mvl.errors import DataError, MvlError, UsageError
 
-TABLE = Fields(observations=("q0", "q1"), actions=("u*",), time="t")
+TABLE = ColumnNames(observations=("q0", "q1"), actions=("u*",), time="t")
 
 
 def made(count=5, rows=12):
@@ -71,7 +71,7 @@ def same(path, pairs):
 def test_csv_folder(tmp_path):
     for index, pair in enumerate(made()):
         write_csv(tmp_path / "demos" / f"{index}.csv", *pair)
-    done = import_data(tmp_path / "demos", tmp_path / "out.npz", fields=TABLE, held_out=0.2)
+    done = import_data(tmp_path / "demos", tmp_path / "out.npz", columns=TABLE, held_out=0.2)
     assert (done.episodes, done.rescaled) == (5, False)
     same(tmp_path / "out.npz", made())
 
@@ -80,8 +80,8 @@ def test_csv_folder(tmp_path):
 def test_hdf5_groups(tmp_path, data):
     pairs = made(12)  # demo_10 comes after demo_9
     write_hdf5(tmp_path / "demos.h5", pairs, data)
-    fields = Fields(observations=("obs/joints", "obs/gripper"), actions=("actions",))
-    import_data(tmp_path / "demos.h5", tmp_path / "out.npz", fields=fields, held_out=1 / 12)
+    fields = ColumnNames(observations=("obs/joints", "obs/gripper"), actions=("actions",))
+    import_data(tmp_path / "demos.h5", tmp_path / "out.npz", columns=fields, held_out=1 / 12)
     same(tmp_path / "out.npz", pairs)
 
 
@@ -90,8 +90,8 @@ def test_hdf5_end_to_end_with_episode_numbers(tmp_path):
     with h5py.File(tmp_path / "flat.hdf5", "w") as file:
         file["observations"], file["actions"] = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
         file["number"] = np.repeat(np.arange(5), 12)
-    fields = Fields(("observations",), ("actions",), episode="number")
-    import_data(tmp_path / "flat.hdf5", tmp_path / "out.npz", fields=fields, held_out=0.2)
+    fields = ColumnNames(("observations",), ("actions",), episode="number")
+    import_data(tmp_path / "flat.hdf5", tmp_path / "out.npz", columns=fields, held_out=0.2)
     same(tmp_path / "out.npz", pairs)
 
 
@@ -142,10 +142,10 @@ def test_goals_and_units_come_along(tmp_path):
     for index, (states, actions) in enumerate(made(10)):
         write_csv(tmp_path / "demos" / f"{index:02d}.csv", states, 30 * actions + 5)
     with pytest.raises(DataError, match=r"actions must lie in \[-1, 1\], but dimension . reaches .*; give --rescale"):
-        import_data(tmp_path / "demos", tmp_path / "out.npz", fields=TABLE)
+        import_data(tmp_path / "demos", tmp_path / "out.npz", columns=TABLE)
     assert not list(tmp_path.glob("*.npz"))
     fields = TABLE._replace(goals=("q1",))
-    assert import_data(tmp_path / "demos", tmp_path / "out.npz", fields=fields, rescale=True).rescaled
+    assert import_data(tmp_path / "demos", tmp_path / "out.npz", columns=fields, rescale=True).rescaled
     data = load(tmp_path / "out.npz")
     assert data.oracle.shape == (108, 1)
     assert np.abs(data.actions).max() <= 1 + 1e-6
@@ -165,7 +165,7 @@ CSV_MISTAKES = {
     "nan": ("t,q0,q1,u0,u1\n0,1,2,0,0\n1,nan,2,0,0\n", "q0 is nan at row 1, dimension 0"),
     "clock": ("t,q0,q1,u0,u1\n0,1,2,0,0\n0,1,2,0,0\n", r"t does not run forward at row 1 \(0, then 0\)"),
     "text": ("t,q0,q1,u0,u1\n0,1,2,0,0\n1,x,2,0,0\n", "q0 has type <U1"),
-    "missing": ("t,q0,u0,u1\n0,1,0,0\n1,1,0,0\n", "has no field q1; it has q0, t, u0, u1"),
+    "missing": ("t,q0,u0,u1\n0,1,0,0\n1,1,0,0\n", "has no column q1; it has q0, t, u0, u1"),
     "width": ("t,q0,q1,u0\n0,1,2,0\n1,1,2,0\n", "actions has 1 dimensions, but 2 in .*0.csv"),
 }
 
@@ -177,7 +177,7 @@ def test_bad_tables_are_refused_by_file_and_field(tmp_path, mistake):
         write_csv(tmp_path / "demos" / f"{index}.csv", *pair)
     (tmp_path / "demos" / "bad.csv").write_text(text)
     with pytest.raises(DataError, match=rf"bad\.csv: {message}"):
-        import_data(tmp_path / "demos", tmp_path / "out.npz", fields=TABLE)
+        import_data(tmp_path / "demos", tmp_path / "out.npz", columns=TABLE)
     assert not list(tmp_path.glob("*.npz"))
 
 
@@ -209,11 +209,11 @@ def test_other_refusals(tmp_path):
         import_data(tmp_path, tmp_path / "out.npz")
     write_csv(tmp_path / "one" / "0.csv", *made(1)[0])
     with pytest.raises(UsageError, match="holding out 0.1 of 1 episodes leaves one side empty"):
-        import_data(tmp_path / "one", tmp_path / "out.npz", fields=TABLE)
+        import_data(tmp_path / "one", tmp_path / "out.npz", columns=TABLE)
     write_csv(tmp_path / "one" / "1.csv", *made(1)[0])
-    import_data(tmp_path / "one", tmp_path / "out.npz", fields=TABLE)
+    import_data(tmp_path / "one", tmp_path / "out.npz", columns=TABLE)
     with pytest.raises(MvlError, match="exists already; give --overwrite"):
-        import_data(tmp_path / "one", tmp_path / "out.npz", fields=TABLE)
+        import_data(tmp_path / "one", tmp_path / "out.npz", columns=TABLE)
     for name, content in (("broken.h5", b"no"), ("broken.npz", b"no")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=f"{name}: not a readable"):
@@ -226,13 +226,13 @@ def test_other_refusals(tmp_path):
 KILLED = """
 import sys
 from pathlib import Path
-from forking import killed_everywhere
+from forking import check_every_kill
 from mvl.data.importing import import_data
-from mvl.data.sources.episodes import Fields
+from mvl.data.sources.episodes import ColumnNames
 
-folder, fields = Path(sys.argv[1]), Fields(observations=("q0", "q1"), actions=("u*",), time="t")
-run = lambda to: import_data(folder / "demos", to / "out.npz", fields=fields)
-killed_everywhere(folder, ["out.npz", "out-val.npz"], run)
+folder, fields = Path(sys.argv[1]), ColumnNames(observations=("q0", "q1"), actions=("u*",), time="t")
+run = lambda to: import_data(folder / "demos", to / "out.npz", columns=fields)
+check_every_kill(folder, ["out.npz", "out-val.npz"], run)
 """
 
 
@@ -256,17 +256,17 @@ def test_an_interrupted_import_does_not_let_another_replace_its_file(tmp_path, m
     monkeypatch.setattr(os, "replace", interrupted)
     interrupted.name = "out.npz"
     with pytest.raises(KeyboardInterrupt):
-        import_data(tmp_path / "demos", to, fields=TABLE, held_out=0.2)
+        import_data(tmp_path / "demos", to, columns=TABLE, held_out=0.2)
     assert not list(to.parent.iterdir())  # nothing was moved yet, so nothing stays
     interrupted.name = "out-val.npz"
     with pytest.raises(KeyboardInterrupt):
-        import_data(tmp_path / "demos", to, fields=TABLE, held_out=0.2)
+        import_data(tmp_path / "demos", to, columns=TABLE, held_out=0.2)
     monkeypatch.undo()
     content = to.read_bytes()
     with pytest.raises(MvlError, match="out.npz exists already; give --overwrite"):
-        import_data(tmp_path / "demos", to, fields=TABLE, held_out=0.4)
+        import_data(tmp_path / "demos", to, columns=TABLE, held_out=0.4)
     assert to.read_bytes() == content
-    import_data(tmp_path / "demos", to, fields=TABLE, held_out=0.2)
+    import_data(tmp_path / "demos", to, columns=TABLE, held_out=0.2)
     same(to, made())
 
 
@@ -289,7 +289,7 @@ def test_no_file_makes_it_crash(tmp_path, ending, content):
     bad = tmp_path / f"bad.{ending}"
     bad.write_bytes(content)
     with pytest.raises(MvlError):
-        import_data(bad, tmp_path / "out.npz", fields=TABLE)
+        import_data(bad, tmp_path / "out.npz", columns=TABLE)
     assert not (tmp_path / "out.npz").exists()
 
 

@@ -12,6 +12,7 @@ from forking import run_script
 
 from conftest import small_recipe, walk, write_npz
 from mvl import files
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data import dataset as dataset_module
 from mvl.data import memory_map as mapping
 from mvl.data import unpacking as unpacked
@@ -24,8 +25,8 @@ from mvl.data.unpacking import unpack
 from mvl.errors import DataError
 from mvl.learn import prefetch as reading
 from mvl.learn.learner import Learner
-from mvl.learn.prefetch import ahead, batches_read
-from mvl.types import BatchRequest, GoalMix, Shapes
+from mvl.learn.prefetch import prefetch, read_batches
+from mvl.types import Shapes
 
 EVERYTHING = BatchRequest(goals=GoalMix(0.1, 0.4, 0.5), windows=True, midpoints=True, waypoint_steps=3)
 
@@ -61,12 +62,12 @@ def test_a_looked_up_batch_is_the_drawn_one(data, key):
         assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("together", [1, 10_000, reading.TOGETHER])
-def test_batches_read_are_those_of_the_steps(monkeypatch, together):
-    monkeypatch.setattr(reading, "TOGETHER", together)
+@pytest.mark.parametrize("pass_bytes", [1, 10_000, reading.PASS_BYTES])
+def test_read_batches_are_those_of_the_steps(monkeypatch, pass_bytes):
+    monkeypatch.setattr(reading, "PASS_BYTES", pass_bytes)
     data = walk()
     learner = Learner(small_recipe().fit(data.statistics), Shapes(2, 2, 2))
-    made = list(batches_read(learner, Mapped.of(data), np.array([4, 7], np.uint32), range(10, 22, 3)))
+    made = list(read_batches(learner, Mapped.of(data), np.array([4, 7], np.uint32), range(10, 22, 3)))
     assert len(made) == 4
     for call, step in ((0, 12), (3, 21)):
         alone = learner.sample(on_device(data), learner.keys(np.uint32(7), np.int32(step))[0])
@@ -74,9 +75,9 @@ def test_batches_read_are_those_of_the_steps(monkeypatch, together):
             assert np.array_equal(many[1, 2], one)
 
 
-def test_ahead_keeps_order_runs_ahead_and_passes_errors_on():
+def test_prefetch_keeps_order_runs_ahead_and_passes_errors_on():
     begun = []
-    stream = ahead(lambda value: begun.append(value) or 1 / value, [4, 2, 1, 0, 5])
+    stream = prefetch(lambda value: begun.append(value) or 1 / value, [4, 2, 1, 0, 5])
     assert [next(stream), next(stream)] == [0.25, 0.5]
     assert begun[:3] == [4, 2, 1][: len(begun)]
     assert len(begun) >= 2

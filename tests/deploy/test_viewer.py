@@ -145,9 +145,9 @@ def runs(tmp_path_factory):
     ("arguments", "complaint"),
     [
         (["nowhere"], "nowhere is not a run folder"),
-        (["maze", "maze", "maze"], "two runs can be set side by side, not 3"),
-        (["maze", "cube"], f"{MAZE} and {CUBE} are different environments; look at them one at a time"),
-        (["file"], "which has no 3-D environment to look at"),
+        (["maze", "maze", "maze"], "at most two runs can be shown side by side; 3 were given"),
+        (["maze", "cube"], f"{MAZE} and {CUBE} are different environments; view one run at a time"),
+        (["file"], "which has no 3-D environment; choose another run"),
         (["maze", "--episodes", "0"], "--episodes: must be a whole number of at least 1"),
         (["maze", "--host", "no such host"], "cannot listen at no such host"),
         (["maze", "--port", "99999"], "--port: must be a whole number of at least 0 and at most 65535"),

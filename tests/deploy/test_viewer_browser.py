@@ -109,7 +109,7 @@ def test_a_maze_with_two_runs(browser_page, recorded):
         watched.page.get_by_role("button", name="Pause").click()
         until(lambda: not page.playing, watched)
         assert watched.errors == []
-        assert watched.off_machine() == []
+        assert watched.external_requests() == []
 
 
 def test_the_slider_moves_the_arm(browser_page, recorded):
@@ -125,7 +125,7 @@ def test_the_slider_moves_the_arm(browser_page, recorded):
         watched.page.wait_for_timeout(500)  # for an echo, should there be one
         assert page.slider.value == page.stages[0].step == 0
         assert watched.errors == []
-        assert watched.off_machine() == []
+        assert watched.external_requests() == []
 
 
 def test_a_run_cannot_run_scripts(browser_page, tmp_path, monkeypatch):
@@ -141,7 +141,7 @@ def test_a_run_cannot_run_scripts(browser_page, tmp_path, monkeypatch):
         assert watched.page.evaluate("window.sprung") is None
         assert len(watched.page.frames) == 1
         assert watched.errors == []
-        assert watched.off_machine() == []
+        assert watched.external_requests() == []
 
 
 def test_the_command_serves_this_machine_alone_and_ends_at_ctrl_c(tmp_path):
@@ -160,7 +160,7 @@ def test_the_command_serves_this_machine_alone_and_ends_at_ctrl_c(tmp_path):
             out, err = viewer.communicate(timeout=PATIENCE)
         finally:
             viewer.kill()
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+ \(Ctrl-C ends it\)\n", line), err
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+ \(stop with Ctrl-C\)\n", line), err
     assert out == ""
     assert "Traceback" not in err
     assert viewer.returncode == 130

@@ -116,7 +116,7 @@ def test_killed_workers_are_replaced_and_their_episodes_are_the_same(maze, capfd
         for field in ("success", "lengths", "goals"):
             assert np.array_equal(getattr(one, field), getattr(other, field))
         assert all(np.array_equal(a, b) for a, b in zip(one.paths, other.paths, strict=True))
-    line = "mvl: a worker process died (killed by signal 9; is there enough memory?); a new one does its work again.\n"
+    line = "mvl: a worker process died (killed by signal 9; is there enough memory?); a new one repeats its work.\n"
     assert capfd.readouterr().err == 2 * line
 
 

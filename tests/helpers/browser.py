@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: headless Chromium, everything it complains about or asks the network for kept."""
+"""Headless Chromium for tests of pages; records the errors and the network requests of each page."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 class Watched:
-    """A page, with the errors on its console and every address it asked for."""
+    """A page with the errors on its console and the addresses it requested."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -21,10 +21,10 @@ class Watched:
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("websocket", lambda socket: self.requests.append(socket.url))
 
-    def off_machine(self) -> list[str]:
-        """What it asked of anyone but this machine."""
-        near = ("file:", "data:", "blob:", "about:", *(f"{scheme}://{host}" for scheme in ("http", "ws") for host in LOOPBACK))
-        return [url for url in self.requests if not url.startswith(near)]
+    def external_requests(self) -> list[str]:
+        """Requested addresses outside this machine."""
+        local = ("file:", "data:", "blob:", "about:", *(f"{scheme}://{host}" for scheme in ("http", "ws") for host in LOOPBACK))
+        return [url for url in self.requests if not url.startswith(local)]
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -32,7 +32,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 @pytest.fixture
 def browser_page() -> Iterator[Any]:
-    """Makes watched pages: `browser_page(width=..., height=..., dark=...)`."""
+    """A function that opens pages: `browser_page(width=..., height=..., dark=...)`."""
     if CHROMIUM is None:
         pytest.skip("no Chromium here; install Debian's package `chromium` to test pages in a browser")
     from playwright.sync_api import sync_playwright
@@ -40,10 +40,10 @@ def browser_page() -> Iterator[Any]:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--use-gl=swiftshader"])
 
-        def made(width: int = 1200, height: int = 800, dark: bool = False, **options: Any) -> Watched:
+        def open_page(width: int = 1200, height: int = 800, dark: bool = False, **options: Any) -> Watched:
             scheme = "dark" if dark else "light"
             viewport: Any = {"width": width, "height": height}
             return Watched(browser.new_page(viewport=viewport, color_scheme=scheme, **options))
 
-        yield made
+        yield open_page
         browser.close()

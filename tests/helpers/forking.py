@@ -1,4 +1,4 @@
-"""Scripts in a process of their own, which may fork because it has not loaded jax, and whose forks may be killed."""
+"""Run scripts in a new process without JAX, which can therefore fork, and kill its forks at chosen points."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from mvl.errors import MvlError
 
 
 def run_script(code: str, *args: object) -> None:
-    """Run Python code that may import from the tests; it fails by an exception."""
+    """Run Python code, which may import from the tests, in a new process; fails if the code raises."""
     paths = [str(Path(__file__).parent), str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-c", code, *map(str, args)]
@@ -21,7 +21,7 @@ def run_script(code: str, *args: object) -> None:
 
 
 def killed_before(call: int, run: Callable[[], object]) -> bool:
-    """Run something in a fork that is killed before its n-th renaming or removal of a file; false if it has fewer."""
+    """Run a function in a fork that is killed before its n-th rename or removal of a file; false if there are fewer calls."""
     child = os.fork()
     if child:
         status = os.waitpid(child, 0)[1]
@@ -48,11 +48,11 @@ def killed_before(call: int, run: Callable[[], object]) -> bool:
     os._exit(0)
 
 
-def killed_everywhere(folder: Path, names: list[str], run: Callable[[Path], object]) -> None:
-    """Run something in a folder that writes two files, kill it at every point, run it again, and compare with an unbroken run.
+def check_every_kill(folder: Path, names: list[str], run: Callable[[Path], object]) -> None:
+    """Kill a function that writes two files at every point, run it again, and compare the files with an uninterrupted run.
 
-    The folder has to hold `start`, with what is there before. Only after the files are complete may running it again be
-    refused because they exist.
+    `folder / "start"` has the files that exist before. Running it again may be refused, because the files exist, only if both
+    are complete.
     """
     shutil.copytree(folder / "start", folder / "whole")
     run(folder / "whole")
@@ -62,8 +62,8 @@ def killed_everywhere(folder: Path, names: list[str], run: Callable[[Path], obje
         shutil.copytree(folder / "start", here)
         if not killed_before(call, lambda here=here: run(here)):
             break
-        there = tuple((here / name).exists() for name in names)
-        seen.add(there)
+        present = tuple((here / name).exists() for name in names)
+        seen.add(present)
         refused = ""
         try:
             run(here)
@@ -71,7 +71,7 @@ def killed_everywhere(folder: Path, names: list[str], run: Callable[[Path], obje
             refused = str(error)
         if refused:
             assert "exists already" in refused
-            assert there == (True, True)
+            assert present == (True, True)
         else:
             assert sorted(os.listdir(here)) == sorted(os.listdir(folder / "whole")), call
         assert [(here / name).read_bytes() for name in names] == [(folder / "whole" / name).read_bytes() for name in names], call

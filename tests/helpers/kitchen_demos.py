@@ -21,10 +21,10 @@ def needs_kitchen() -> None:
 
 
 def record(store: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[np.ndarray, np.ndarray]]:
-    """A dataset in a Minari store of its own; what was observed (rows, 59) and done (rows - 1, 9) in each episode."""
+    """Record a dataset into a new Minari store; returns observations (rows, 59) and actions (rows - 1, 9) of each episode."""
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(store))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Minari misses a description of the data, and leaves a folder to the collector
+        warnings.simplefilter("ignore")  # Minari warns about a missing description and a folder that is not removed
         return _recorded()
 
 

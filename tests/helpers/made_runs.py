@@ -1,4 +1,4 @@
-"""Run folders as a training leaves them, without the training; and the flags of the smallest training there is."""
+"""Run folders as training writes them, made without training; and the flags of a very small training."""
 
 import json
 from dataclasses import replace
@@ -15,16 +15,17 @@ TINY = {
     **{"steps": f"{STEPS}", "eval_every": "400", "save_every": "100", "log_every": "100", "eval_episodes": "1"},
     **{"batch_size": "16", "policy.widths": "8 8"},
 }
-WORDS = [word for name, text in TINY.items() for word in (f"--{name.replace('_', '-')}", *text.split())]
+TINY_FLAGS = [word for name, text in TINY.items() for word in (f"--{name.replace('_', '-')}", *text.split())]
 
 
-def experiment(recipe: str = "gcivl", preset: str = "cpu", task: str = TASK, **wanted: str) -> Experiment:
-    changes = {name.replace("__", "."): text for name, text in wanted.items()}
+def experiment(recipe: str = "gcivl", preset: str = "cpu", task: str = TASK, **settings: str) -> Experiment:
+    """An experiment with these settings; `value__widths` stands for `value.widths`."""
+    changes = {name.replace("__", "."): text for name, text in settings.items()}
     return Experiment.from_preset(task, recipe, preset).with_settings(changes)
 
 
 def made_run(path: Path, of: Experiment, seeds: list[int], success: float = 0.5, until: int | None = None) -> Path:
-    """A run that was evaluated whenever that was due, until its end or a step before."""
+    """A run with all scheduled evaluations, up to its last step or to step `until`."""
     origin = {"path": "walk.npz", "sha256": "f" * 64}
     description = Description(replace(of, seeds=tuple(seeds)), of.recipe, Shapes(2, 2, 2), origin)
     folder = RunFolder.create(path, description)
@@ -41,6 +42,7 @@ def made_run(path: Path, of: Experiment, seeds: list[int], success: float = 0.5,
 
 
 def write_walks(folder: Path, task: str = TASK) -> Path:
+    """Random walks as the training and validation files of a task."""
     for name, seed in ((f"{task}.npz", 0), (f"{task}-val.npz", 1)):
         write_npz(folder / name, walk(seed=seed))
     return folder

@@ -1,4 +1,4 @@
-"""Runs to report on: made by hand, with curves, evaluations and a picture."""
+"""Run folders for tests of reports, with metrics, evaluations and a picture that no training made."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from conftest import small_recipe
 
 
 def reported_run(path: Path, recipe: str = "gcivl-mvl", seeds: int = 2, **changes) -> Path:
-    """An untrained run that claims to have come some way."""
+    """An untrained run with metrics and evaluations of 3000 steps."""
     run = untrained(path, small_recipe(recipe), seeds=seeds, **changes)
     with_evaluations(run, {step: [[0.1 * step / 1000 + 0.1 * seed] * 5 for seed in range(seeds)] for step in (1000, 2000, 3000)})
     rows = [

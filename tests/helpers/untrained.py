@@ -1,4 +1,4 @@
-"""Run folders without training: what pictures and measures need, made in a moment."""
+"""Run folders with an initial checkpoint and no training, for tests of pictures and measures."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def untrained(
     shapes=(2, 2, 2),
     name: str = "small",
 ) -> Path:
-    """A run stopped before its first step."""
+    """A run with a checkpoint of step 0."""
     data = {"path": None, "sha256": None, "action_range": None}
     numbers, sizes = tuple(range(seeds)), Shapes(*shapes)
     about = find_task(task) if simulated else Task(data=Path(task))
@@ -40,14 +40,14 @@ def untrained(
 
 
 def untrained_by_name(path: Path, task: str, recipe: str = "gcivl", simulated: bool = True) -> Path:
-    """The same for a recipe's name, fitted to data that spreads by one and steps by a tenth."""
+    """The same for a recipe's name, fitted to data with standard deviation 1 and steps of length 0.1."""
     shapes = SHAPES[task.split("-")[0]]
     made = small_recipe(recipe).fit(Statistics((1.0,) * shapes[0], 0.1, 0.1))
     return untrained(path, made, task=task, simulated=simulated, shapes=shapes, name=recipe)
 
 
 def with_evaluations(run: Path, successes: dict[int, list[list[float]]]) -> Path:
-    """Evaluations of a run by hand: step -> for each seed its success per task."""
+    """Write evaluations into a run folder: step -> for each seed its success per task."""
     rows = [
         {"step": step, "seed": seed, "episodes": 1, "overall": sum(tasks) / len(tasks), "tasks": tasks, "mean_length": 1.0}
         for step, seeds in successes.items()

@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     save(path, TREE, {})
     with pytest.raises(MvlError, match=r"weights.0 has shape \(2, 3\), the recipe makes \(9,\)"):
         load(path, TREE._replace(weights=(jnp.zeros(9), TREE.weights[1])))
-    with pytest.raises(MvlError, match="only in one of them"):
+    with pytest.raises(MvlError, match="is in only one of the two"):
         load(path, TREE._replace(weights=TREE.weights[:1]))
 
 

@@ -8,7 +8,7 @@ from untrained import untrained, with_evaluations
 from conftest import small_recipe, walk, write_npz
 from mvl.cli import main
 from mvl.plots.curves import read
-from mvl.plots.fans import DIRECTIONS, along, directions, normal_shares, shares_of
+from mvl.plots.fans import DIRECTIONS, counted_directions, directions, equally_spaced, normal_directions
 from mvl.plots.fields import chosen_tasks
 from mvl.runs.folder import RunFolder
 from mvl.runs.restore import restore
@@ -70,7 +70,7 @@ class Short:
         (["compare", "nowhere", "--task", "0"], 2, "must be a whole number of at least 1, not '0'"),
         (["compare", "value", "ant"], 2, "different tasks"),
         (["compare", "value", "bc"], 2, "learns no value to draw"),
-        (["compare", "value", "--task", "6"], 2, "tasks 1 to 5, not 6"),
+        (["compare", "value", "--task", "6"], 2, "task 6 does not exist; choose one of 1 to 5"),
         (["compare", "value", "-o", "grid.pdf"], 2, "ends in .png or .svg"),
         (["compare", "value", "--colums", "3"], 2, "no option named '--colums'"),
         (["fan", "ant"], 2, "not directions in a plane"),
@@ -161,26 +161,26 @@ def test_a_field_without_a_maze_follows_the_data(capsys, tmp_path):
 
 def test_waypoints_lie_equally_far_apart():
     path = np.array([[0, 0], [0, 0], [1, 0], [2, 0], [2, 2], [2, 4]], float)
-    assert np.array_equal(along(path, 3), [[0, 0], [2, 0], [2, 2]])
+    assert np.array_equal(equally_spaced(path, 3), [[0, 0], [2, 0], [2, 2]])
     still = np.zeros((5, 2))
-    assert len(along(still, 4)) == 1
+    assert len(equally_spaced(still, 4)) == 1
 
 
 def test_shares_of_directions_by_hand():
     """Right, just above right, up, and up again: the first angle has two of four."""
-    shares = shares_of(np.array([[[1, 0], [1, 0.01], [0, 1], [0, 0.5]]]))
+    shares = counted_directions(np.array([[[1, 0], [1, 0.01], [0, 1], [0, 0.5]]]))
     assert shares.shape == (1, DIRECTIONS)
     assert shares[0, 0] == 0.5
     assert shares[0, DIRECTIONS // 4] == 0.5
-    assert shares_of(np.array([[[1, -1e-12]]]))[0, -1] == 1
+    assert counted_directions(np.array([[[1, -1e-12]]]))[0, -1] == 1
 
 
 def test_a_normal_policy_points_where_its_mean_does():
     """Against draws, up to the density being taken at the middle of each angle; without a mean all directions are alike."""
     means = np.array([[0.0, 0.0], [0.8, -0.3]])
     drawn = means[:, None] + 0.5 * np.random.default_rng(0).normal(size=(2, 300_000, 2))
-    assert normal_shares(means, 0.5) == pytest.approx(shares_of(drawn), abs=3e-3)
-    assert normal_shares(means, 0.5)[0] == pytest.approx(1 / DIRECTIONS)
+    assert normal_directions(means, 0.5) == pytest.approx(counted_directions(drawn), abs=3e-3)
+    assert normal_directions(means, 0.5)[0] == pytest.approx(1 / DIRECTIONS)
 
 
 @pytest.mark.parametrize("name", ["hiql", "fbc"])

@@ -187,7 +187,7 @@ def test_fraction_keeps_the_mean(key):
     assert float(part) == pytest.approx(0.14, rel=0.05)
 
 
-STATISTICS = Statistics(spread=(2.0, 0.5), step=0.2, scaled_step=0.1)
+STATISTICS = Statistics(std=(2.0, 0.5), step=0.2, scaled_step=0.1)
 
 
 def test_auto_cost_is_one_over_the_step_length():

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from mvl.report.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Series, curves, mark
+from mvl.report.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Series, curves, success_mark
 from mvl.results.statistics import estimate
 
 STEPS = np.array([500.0, 1000.0])
@@ -38,10 +38,10 @@ def test_texts_are_escaped():
 
 
 def test_a_mark_shows_what_is_known():
-    both = mark(estimate([0.4, 0.6]), True, 0.75)
+    both = success_mark(estimate([0.4, 0.6]), True, 0.75)
     assert 'class="mean" cx="60.0"' in both
     assert 'd="M87.0 3' in both
     assert "whisker" in both
-    alone = mark(estimate([0.5]), False, None)
+    alone = success_mark(estimate([0.5]), False, None)
     assert "whisker" not in alone
     assert "paper" not in alone

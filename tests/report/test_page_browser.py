@@ -55,7 +55,7 @@ def test_it_opens_from_disk_with_everything_in_it(address, browser_page):  # noq
     assert page.locator(".chart svg polyline").count() >= 3
     assert page.evaluate("[...document.images].every((image) => image.naturalWidth > 0 && image.alt)")
     assert watched.errors == []
-    assert watched.off_machine() == []
+    assert watched.external_requests() == []
 
 
 def test_films_play_and_pause(address, browser_page):  # noqa: F811

@@ -41,14 +41,14 @@ def test_minus_the_true_distance_is_perfect():
 
 def test_the_straight_line_runs_into_the_wall():
     """Left of the wall nothing arrives, below its top; right of it everything does."""
-    distances, straight = geodesic(WALLED, GOAL), WALLED.away_from(GOAL)
+    distances, straight = geodesic(WALLED, GOAL), WALLED.straight_distance(GOAL)
     found = measure(WALLED, -straight, distances, GOAL, 0.0)
     assert found.rank_correlation < 0.9
     assert 0.4 < found.ascent < 0.65  # 9 of 17 cells lie right of the wall or above it
     assert 0.7 < found.downhill < 1
     x, _, free = WALLED.grid()
     left = free & (x < 2.5)[None, :] & (np.arange(free.shape[0]) < 30)[:, None]
-    away = WALLED.away_from(GOAL) <= WALLED.radius
+    away = WALLED.straight_distance(GOAL) <= WALLED.radius
     assert ascent(np.where(left, -straight, -100 - straight), left, away) == 0
 
 

@@ -28,7 +28,7 @@ def at(maze: Maze, field: np.ndarray, x: float, y: float) -> float:
 def test_in_an_open_room_the_way_is_straight(goal):
     maze = room(4, 6)
     goal = np.array(goal)
-    found, straight = geodesic(maze, goal), maze.away_from(goal)
+    found, straight = geodesic(maze, goal), maze.straight_distance(goal)
     free = maze.grid()[2]
     assert np.isinf(found[~free]).all()
     ratio = found[free] / straight[free]
@@ -58,8 +58,8 @@ def test_a_fast_march_agrees():
     maze, goal = room(6, 6, (3, 3), (3, 4), (4, 3)), np.array([2.2, 1.1])
     found, (_, _, free) = geodesic(maze, goal), maze.grid()
     start = 3 * maze.spacing  # a circle around the goal, whose distances are known
-    marched = start + skfmm.distance(np.ma.MaskedArray(maze.away_from(goal) - start, ~free), dx=maze.spacing)
-    far = free & (maze.away_from(goal) > start)
+    marched = start + skfmm.distance(np.ma.MaskedArray(maze.straight_distance(goal) - start, ~free), dx=maze.spacing)
+    far = free & (maze.straight_distance(goal) > start)
     assert np.abs(marched - found)[far].max() < maze.spacing
 
 

@@ -74,8 +74,9 @@ def traced_steps():
 
 def train_on_two(data_file, folder):
     """What the process with two devices does: data in memory and on disk, and every batch in halves."""
-    split = BatchSharding.over(2, 16)
-    batches = jax.jit(lambda: split.cut(Learner(recipe(), Shapes(2, 2, 2)).draw(on_device(walk()), 0, jax.numpy.arange(3))))()
+    sharding = BatchSharding.over(2, 16)
+    learner, rows = Learner(recipe(), Shapes(2, 2, 2)), on_device(walk())
+    batches = jax.jit(lambda: sharding.constrain(learner.draw(rows, 0, jax.numpy.arange(3))))()
     assert [part.data.shape for part in batches.value_goals.vectors.addressable_shards] == [(3, 8, 2)] * 2
     steps = traced_steps()
     train(data_file, recipe(), run=folder / "held", devices=2, seeds=2, **SCHEDULE)
@@ -168,7 +169,7 @@ def test_an_error_at_one_process_ends_both_with_a_sentence(data_file, tmp_path):
     codes, said = ended(together(data_file, *IMITATION, run=tmp_path, batch_size=16, **SCHEDULE))
     assert codes == [1, 1], said
     assert "exists already and is not empty" in said[0]
-    assert "mvl: process 0 ended this:" in said[1]
+    assert "mvl: process 0 ended the run:" in said[1]
     assert "exists already and is not empty" in said[1]
 
 
@@ -186,13 +187,13 @@ def test_what_cannot_be_split_is_refused(data_file, tmp_path):
 def test_processes_with_other_settings_are_refused_before_anything_is_written(data_file, tmp_path, monkeypatch):
     """The second process has more steps."""
 
-    def exchange(self, word):
-        other = json.loads(word)
+    def exchange(self, message):
+        other = json.loads(message)
         other["schedule"]["steps"] += 10
-        return [word, json.dumps(other)]
+        return [message, json.dumps(other)]
 
     monkeypatch.setattr(Team, "exchange", exchange)
-    with pytest.raises(UsageError, match="process 1 has another schedule than process 0"):
+    with pytest.raises(UsageError, match="process 1 has a different schedule than process 0"):
         train(data_file, recipe(), run=tmp_path / "run", **SCHEDULE)
     assert not (tmp_path / "run").exists()
 

@@ -80,8 +80,8 @@ def test_a_shortened_file_of_rows_is_not_filled_up(run, capsys):
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:5]) + lines[5][:30])
     resume(run, steps=60)
-    told = "is not as the checkpoint of step 40 left it; its 5 whole rows up to there are kept (missing steps: 30, 40)."
-    assert f"{file} {told}" in capsys.readouterr().err
+    warning = "does not match the checkpoint of step 40; its 5 complete rows up to that step are kept (missing steps: 30, 40)."
+    assert f"{file} {warning}" in capsys.readouterr().err
     assert file.read_bytes().startswith(b"".join(lines[:5]) + b'{"step": 50, ')
     assert [row["step"] for row in metrics.read(file)] == [10, 10, 20, 20, 30, 50, 50, 60, 60]
     resume(run)
@@ -97,7 +97,7 @@ def test_a_changed_note_of_sizes_loses_no_rows(run, capsys, sizes):
     changed = {**notes, "sizes": {**notes["sizes"], "metrics.jsonl": sizes}} if sizes is not True else {**notes, "sizes": True}
     save_file(load_file(checkpoint), checkpoint, {"mvl": json.dumps(changed)})
     resume(run)
-    assert "metrics.jsonl is not as the checkpoint of step 40 left it; its 8 whole rows" in (err := capsys.readouterr().err)
+    assert "metrics.jsonl does not match the checkpoint of step 40; its 8 complete rows" in (err := capsys.readouterr().err)
     assert "(missing steps: none)" in err
     assert {name: (run / name).read_bytes() for name in ROWS} == {name: before[name] for name in ROWS}
 
@@ -111,7 +111,7 @@ def test_rows_after_the_checkpoint_and_lines_that_are_none_are_dropped(run, caps
     lines = before["evaluations.jsonl"].splitlines(keepends=True)
     (run / "evaluations.jsonl").write_bytes(b"".join([lines[0], b"\0" * 20 + b"\n", *lines[2:]]))
     resume(run)
-    assert "evaluations.jsonl is not as the checkpoint of step 40 left it; its 3 whole rows" in (err := capsys.readouterr().err)
+    assert "evaluations.jsonl does not match the checkpoint of step 40; its 3 complete rows" in (err := capsys.readouterr().err)
     assert "(missing steps: 20)" in err
     assert (run / "metrics.jsonl").read_bytes() == before["metrics.jsonl"]
     assert (run / "evaluations.jsonl").read_bytes() == b"".join([lines[0], *lines[2:]])
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_written_is_told_and_the_checkpoint_is_whole(run, 
     assert main(["train", "--resume", str(run), "--steps", "60"]) == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == (
-        f"mvl: {run / name} cannot be written ({told} from the last checkpoint, which is whole, with: mvl train --resume {run}"
+        f"mvl: {run / name} cannot be written ({told} from the last checkpoint, which is complete, with: mvl train --resume {run}"
     )
     assert (run / "checkpoint.safetensors").read_bytes() == before
     assert int(restore(run)[2].step[0]) == 40

@@ -12,7 +12,7 @@ from mvl.cli import main
 from mvl.learn import checkpoint
 from mvl.runs.folder import RunFolder
 from mvl.studies import execution as go
-from mvl.studies.engines import verdict
+from mvl.studies.engines import failure_reason
 from mvl.studies.job import folder_of
 from mvl.studies.store import held, progress_of, spent
 
@@ -151,7 +151,7 @@ def test_an_unfinished_run_with_a_damaged_checkpoint_is_damaged_and_so_judged(tm
     assert not held(OF, tmp_path, None).damaged
     cut(run / "checkpoint.safetensors")
     assert list(held(OF, tmp_path, None).damaged) == [run]
-    assert "checkpoint.safetensors: not a readable checkpoint" in verdict(job, 0)
+    assert "checkpoint.safetensors: not a readable checkpoint" in failure_reason(job, 0)
 
 
 def test_a_dry_run_names_damage_and_moves_nothing(trained, tmp_path, capsys):
@@ -175,7 +175,7 @@ def test_a_damaged_run_in_use_is_left_where_it_is(tmp_path, capsys, trained, mon
     with open(run / ".lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert sweep(tmp_path) == 0
-    assert f"damaged run left where it is ({run} is in use by another process" in capsys.readouterr().err
+    assert f"damaged run not renamed ({run} is in use by another process" in capsys.readouterr().err
     assert contents(tmp_path) == before
 
 

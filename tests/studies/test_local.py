@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
-from made_runs import STEPS, TASK, TINY, WORDS, experiment, write_walks
+from made_runs import STEPS, TASK, TINY, TINY_FLAGS, experiment, write_walks
 
 from mvl.cli import main
 from mvl.studies import execution as go
 from mvl.studies.engines import local
 from mvl.studies.job import Job, folder_of
-from mvl.studies.process import Order, begin
+from mvl.studies.process import JobSpec, start
 from mvl.studies.store import is_done, with_seeds
 
 
@@ -46,7 +46,7 @@ def wait_until(condition, seconds: float = 600.0) -> None:
 def test_killed_in_the_middle_it_goes_on_and_redoes_nothing(tmp_path):
     data, store = write_walks(tmp_path / "data"), tmp_path / "store"
     command = [sys.executable, "-m", "mvl", "reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "bc", "ORIG"]
-    command += ["--seeds", "1", "--at-once", "1", "--store", str(store), "--data", str(data), "--", *WORDS]
+    command += ["--seeds", "1", "--at-once", "1", "--store", str(store), "--data", str(data), "--", *TINY_FLAGS]
     settings = {name.replace(".", "__"): text for name, text in TINY.items()}
     done, cut = (folder_of(experiment(recipe, **settings), store) / "seeds-0" for recipe in ("bc", "gcivl"))
 
@@ -107,8 +107,8 @@ def test_failures_are_told_last_with_a_code(tmp_path, capsys, monkeypatch):
 
 
 def test_a_child_ends_with_its_starter(tmp_path):
-    order = Order(str(tmp_path / "run"), ("train", "--help"), str(tmp_path / "log"), str(tmp_path / "clock"))
-    child = begin(order)
+    job = JobSpec(str(tmp_path / "run"), ("train", "--help"), str(tmp_path / "log"), str(tmp_path / "clock"))
+    child = start(job)
     os.kill(child.pid, signal.SIGSTOP)  # it cannot finish by itself before its starter is gone
     assert child.stdin is not None
     child.stdin.close()

@@ -11,7 +11,7 @@ from mvl.studies.store import held, spent
 
 
 def test_what_is_kept_is_not_done_again(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(go, "carry_out", lambda plan, options: print(go.described(plan, plan.jobs(), {}, None, [])) or {})
+    monkeypatch.setattr(go, "carry_out", lambda plan, options: print(go.summary(plan, plan.jobs(), {}, None, [])) or {})
     of = experiment()
     first, second, records = tmp_path / "first", tmp_path / "second", tmp_path / "records"
     run = made_run(folder_of(of, first) / "seeds-0", of, [0], 0.4)

@@ -153,7 +153,7 @@ def test_commands_that_cannot_work_say_what_would(capsys, command, code, message
 
 def test_another_environment_s_episodes_are_refused(tmp_path, monkeypatch, capsys):
     record(tmp_path / "minari", monkeypatch)
-    monkeypatch.setattr("mvl.tasks.kitchen.OBSERVED", 60)
+    monkeypatch.setattr("mvl.tasks.kitchen.OBSERVATION_SIZE", 60)
     assert main(["data", "pull", TASK, "--data", str(tmp_path)]) == 1
-    assert f"{NAME}: observations have 59 numbers; a kitchen's have 60" in capsys.readouterr().err
+    assert f"{NAME}: observations have 59 numbers instead of 60; check $MINARI_REMOTE" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.npz"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mvl.evaluation.environments import maker
+from mvl.evaluation.environments import simulator_maker
 from mvl.tasks import find_task
 from mvl.tasks.ogbench import OgbenchSimulator
 from mvl.tasks.simulator import Start, quiet_simulators
@@ -20,8 +20,8 @@ def test_episodes_are_those_of_the_environment_itself(size):
     name = f"pointmaze-{size}-navigate-v0"
     with quiet_simulators():
         plain, quick = OgbenchSimulator(find_task(name)), find_task(name).make_simulator()
-        simulate, asked, steps = quick.push_out, [], 0
-        quick.push_out = lambda: asked.append(simulate())
+        simulate, asked, steps = quick.simulate, [], 0
+        quick.simulate = lambda: asked.append(simulate())
         for start in (Start(1, 3), Start(4, 8)):
             assert all(np.array_equal(a, b) for a, b in zip(plain.reset(start), quick.reset(start), strict=True))
             for action in pushes(start.seed, 1100):
@@ -66,8 +66,8 @@ def test_a_point_that_keeps_leaning_is_simulated_once():
     lean = np.array([-0.5, -0.5], np.float32)
     with quiet_simulators():
         plain, quick = OgbenchSimulator(find_task(name)), find_task(name).make_simulator()
-        simulate, asked = quick.push_out, []
-        quick.push_out = lambda: asked.append(simulate())
+        simulate, asked = quick.simulate, []
+        quick.simulate = lambda: asked.append(simulate())
         for _ in range(2):
             assert np.array_equal(plain.reset(Start(1, 3))[0], quick.reset(Start(1, 3))[0])
             counted = len(asked)
@@ -82,7 +82,7 @@ def test_points_that_share_a_simulator_do_not_disturb_each_other():
     """Two of them in turn, into walls and along them, against environments of their own."""
     name = "pointmaze-medium-navigate-v0"
     with quiet_simulators():
-        make = maker(find_task(name), None)
+        make = simulator_maker(find_task(name), None)
         plain, quick = [OgbenchSimulator(find_task(name)), OgbenchSimulator(find_task(name))], [make(), make()]
         assert quick[0].env is quick[1].env
         for start, one, other in zip((Start(1, 3), Start(4, 8)), plain, quick, strict=True):

@@ -11,20 +11,20 @@ from mvl.nets.mlp import apply_ensemble, apply_mlp, init_mlp
 from mvl.tasks.walker import gait as walker
 from mvl.tasks.walker import training as ant
 from mvl.tasks.walker.gait import BODY, JOINTS, Layer, load, outputs, upside_down, walk
-from mvl.tasks.walker.soft_actor_critic import SoftActorCritic, Step
-from mvl.tasks.walker.training import Replay, as_walker, gait, train_ant
+from mvl.tasks.walker.soft_actor_critic import SoftActorCritic, Transitions
+from mvl.tasks.walker.training import Replay, as_walker, measure_gait, train_ant
 
 AGENT = SoftActorCritic(states=3, actions=2, widths=(8,), discount=0.9, target_rate=0.25, learning_rate=1e-2)
 
 
-def step(key, count: int = 6) -> Step:
+def step(key, count: int = 6) -> Transitions:
     keys = jax.random.split(key, 5)
-    return Step(
+    return Transitions(
         states=jax.random.normal(keys[0], (count, 3)),
         actions=jax.random.uniform(keys[1], (count, 2), minval=-1, maxval=1),
         rewards=jax.random.normal(keys[2], (count,)),
         ended=jnp.arange(count) % 2.0,
-        nexts=jax.random.normal(keys[3], (count, 3)),
+        next_states=jax.random.normal(keys[3], (count, 3)),
     )
 
 
@@ -46,8 +46,9 @@ def test_the_loss_by_hand(key):
     here_key, next_key = jax.random.split(jax.random.key(8))
     temperature = float(jnp.exp(nets.log_temperature))
     assert temperature == pytest.approx(0.1)
-    next_actions, next_log = AGENT.act(nets.actor, batch.nexts, next_key)
-    after = np.asarray(apply_ensemble(target, batch.nexts, next_actions))[..., 0].min(0) - temperature * np.asarray(next_log)
+    next_actions, next_log = AGENT.act(nets.actor, batch.next_states, next_key)
+    next_values = np.asarray(apply_ensemble(target, batch.next_states, next_actions))[..., 0].min(0)
+    after = next_values - temperature * np.asarray(next_log)
     wanted = np.asarray(batch.rewards) + 0.9 * (1 - np.asarray(batch.ended)) * after
     critic = np.mean((np.asarray(apply_ensemble(nets.critics, batch.states, batch.actions))[..., 0] - wanted) ** 2)
     actions, log = AGENT.act(nets.actor, batch.states, here_key)
@@ -72,8 +73,8 @@ def test_who_learns_from_what(key):
 
 def _target(state, batch):
     next_key = jax.random.split(jax.random.key(8))[1]
-    actions, log = AGENT.act(state.nets.actor, batch.nexts, next_key)
-    after = apply_ensemble(state.target, batch.nexts, actions)[..., 0].min(0) - 0.1 * log
+    actions, log = AGENT.act(state.nets.actor, batch.next_states, next_key)
+    after = apply_ensemble(state.target, batch.next_states, actions)[..., 0].min(0) - 0.1 * log
     return jax.lax.stop_gradient(batch.rewards + 0.9 * (1 - batch.ended) * after)
 
 
@@ -115,7 +116,7 @@ def test_a_replay_rewards_the_way_made_in_its_direction(monkeypatch):
     direction = anew.states[..., BODY:]
     assert np.linalg.norm(direction, axis=-1) == pytest.approx(1)
     assert anew.rewards == pytest.approx(0.3 * direction[..., 0] + 0.4 * direction[..., 1])
-    assert np.array_equal(anew.nexts[..., BODY:], direction)
+    assert np.array_equal(anew.next_states[..., BODY:], direction)
 
 
 def test_training_is_repeatable_and_written_with_its_command(tmp_path, monkeypatch, capsys):
@@ -126,7 +127,7 @@ def test_training_is_repeatable_and_written_with_its_command(tmp_path, monkeypat
     path = tmp_path / "w.safetensors"
     assert main(["data", "expert", "ant", "--to", str(path), "--steps", "60"]) == 0
     assert "m per step in the commanded direction" in capsys.readouterr().out
-    assert load(path)[0].kernel.shape == (BODY + 2, 256)
+    assert load(path)[0].weights.shape == (BODY + 2, 256)
     assert main(["data", "expert", "ant", "--to", str(path), "--steps", "60"]) == 1
     assert "exists already; choose another name, or replace it with --overwrite" in capsys.readouterr().err
 
@@ -151,6 +152,6 @@ def test_upside_down():
 def test_the_shipped_walker_walks_where_it_is_told():
     """The reference of the same kind goes 0.15 m a step."""
     assert walker.SHIPPED.stat().st_size < 2e6
-    found = gait(load(), steps=2000)
+    found = measure_gait(load(), steps=2000)
     assert found.speed > 0.12
     assert found.falls <= 2

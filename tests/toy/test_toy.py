@@ -12,7 +12,7 @@ from mvl.cli import main
 from mvl.results.shortest_paths import geodesic
 from mvl.toy.arena import ARENA, GOAL, HALF, STEP, blocked, draw_free, draw_steps, marched_distance, true_distance
 from mvl.toy.fields import train, trainers
-from mvl.toy.figure import judged
+from mvl.toy.figure import measured
 
 X, Y, FREE = ARENA.grid()
 
@@ -64,19 +64,19 @@ def test_what_networks_see_is_free():
 
 def test_errors_by_hand():
     true = np.where(FREE, true_distance(), 0)
-    exact = judged(true, 0.0)
+    exact = measured(true, 0.0)
     assert exact[1:4] == pytest.approx((0, 0, 1))
     assert (exact.ascent, exact.downhill) == pytest.approx((1, 1))
-    doubled = judged(2 * true, 0.0)
+    doubled = measured(2 * true, 0.0)
     assert doubled[1:4] == pytest.approx((1, 0, 0.5))
-    nothing = judged(np.zeros(true.shape), 0.0)
+    nothing = measured(np.zeros(true.shape), 0.0)
     assert nothing[1:7] == pytest.approx((1, 1, 0, 0, 0, 0))
 
 
 @pytest.mark.parametrize("name", trainers())
 def test_training_brings_every_network_nearer(name):
     counted = []
-    begun, later = (judged(train(trainers()[name], 0, steps, lambda: counted.append(1)), 0.0) for steps in (10, 150))
+    begun, later = (measured(train(trainers()[name], 0, steps, lambda: counted.append(1)), 0.0) for steps in (10, 150))
     assert len(counted) == 20
     assert later.shape_error < begun.shape_error
     assert later.shape_error < 0.5

@@ -1,1 +1,1 @@
-"""How fast this is on this machine, in ratios taken in one run."""
+"""The benchmark: speed relative to this machine, as ratios of times measured together."""

@@ -1,4 +1,4 @@
-"""The bars: what is asked of speed, as ratios, and whether this machine's figures pass."""
+"""The bars: bounds on the speed, as ratios, and whether they hold on this machine."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mvl.bench.measures import Found, measure
+from mvl.bench.measures import Measurement, measure
 
 SIZES = {"1024 x 512": (1024, 512), "256 x 256": (256, 256), "256 x 128": (256, 128)}
-"""Batch and width."""
+"""Batch size and network width."""
 SHORT_RUN = ["--run", "FOLDER/run", "--steps", "1000", "--eval-every", "1000", "--save-every", "1000", "--log-every", "100"]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure and its bound."""
+    """A measured figure and its bound."""
 
     name: str
     figure: float
     bound: float
     at_least: bool = False
-    """Whether the figure has to reach the bound, or to stay below it."""
+    """Whether the bound is a lower one; otherwise it is an upper one."""
     unit: str = ""
 
     @property
@@ -29,24 +29,24 @@ class Bar:
         return self.figure >= self.bound if self.at_least else self.figure <= self.bound
 
     def __str__(self) -> str:
-        asked = f"{'at least' if self.at_least else 'at most'} {self.bound:g}{self.unit}"
+        limit = f"{'at least' if self.at_least else 'at most'} {self.bound:g}{self.unit}"
         verdict = "passes" if self.passes else "falls short"
-        return f"{self.name:<76}{self.figure:>8.2f}{self.unit:<3}{asked:>16}   {verdict}"
+        return f"{self.name:<76}{self.figure:>8.2f}{self.unit:<3}{limit:>16}   {verdict}"
 
 
-def in_turn(measures: Mapping[str, Callable[[], Found]], rounds: int = 3) -> dict[str, Found]:
-    """The fastest of several of each, taken in turn, since what disturbs a machine comes and goes."""
-    taken = [{name: ask() for name, ask in measures.items()} for _ in range(rounds)]
+def fastest(measures: Mapping[str, Callable[[], Measurement]], rounds: int = 3) -> dict[str, Measurement]:
+    """The fastest of several measurements of each. They alternate, because disturbances of a machine come and go."""
+    taken = [{name: take() for name, take in measures.items()} for _ in range(rounds)]
     return {name: min((found[name] for found in taken), key=lambda found: found["seconds"]) for name in measures}
 
 
-def shares(cores: list[int], bounds: tuple[float, ...], where: str) -> tuple[list[Bar], dict[str, Found]]:
-    """Plain steps of three sizes against the best products of the same cores."""
-    asked = {"matrix products": partial(measure, "rate", cores=set(cores))}
+def matmul_shares(cores: list[int], bounds: tuple[float, ...], where: str) -> tuple[list[Bar], dict[str, Measurement]]:
+    """Operation rates of plain steps of three sizes, as shares of the best matrix-product rate of the same cores."""
+    measures = {"matrix products": partial(measure, "rate", cores=set(cores))}
     for name, (batch, width) in SIZES.items():
         steps = 8 if width == 512 else 100
-        asked[f"gcivl, {name}"] = partial(measure, "step", "gcivl", batch, width, steps=steps, cores=set(cores))
-    found = in_turn(asked)
+        measures[f"gcivl, {name}"] = partial(measure, "step", "gcivl", batch, width, steps=steps, cores=set(cores))
+    found = fastest(measures)
     bars = []
     for name, bound in zip(SIZES, bounds, strict=True):
         step = found[f"gcivl, {name}"]
@@ -55,9 +55,9 @@ def shares(cores: list[int], bounds: tuple[float, ...], where: str) -> tuple[lis
     return bars, found
 
 
-def regularized() -> tuple[list[Bar], dict[str, Found]]:
-    """What the regularizers cost at the `cpu` preset."""
-    found = in_turn({name: partial(measure, "step", name) for name in ("gcivl", "gcivl-mvl", "gcivl-eik")})
+def regularized() -> tuple[list[Bar], dict[str, Measurement]]:
+    """Cost of the regularizers in the `cpu` preset."""
+    found = fastest({name: partial(measure, "step", name) for name in ("gcivl", "gcivl-mvl", "gcivl-eik")})
     plain, mollified, eikonal = (found[name]["seconds"] for name in found)
     bars = [
         Bar("mollified step against a plain one, cpu preset", mollified / plain, 1.5, unit="x"),
@@ -66,12 +66,12 @@ def regularized() -> tuple[list[Bar], dict[str, Found]]:
     return bars, found
 
 
-def seeds(data: str) -> tuple[list[Bar], dict[str, Found]]:
-    """Four seeds in one process against four in turn: steps alone, and whole short commands that start and compile."""
+def seeds(data: str) -> tuple[list[Bar], dict[str, Measurement]]:
+    """Four seeds in one process against four one after another: steps alone, and short commands with start and compilation."""
     flags = ["train", data, "--recipe", "gcivl", "--value.widths", "128", "128", "128", "--policy.widths", "128", "128", "128"]
     flags += SHORT_RUN
     alone, together = measure("command", *flags), measure("command", *flags, "--seeds", "4")
-    steps = in_turn({f"step of {count}": partial(measure, "step", "gcivl", 256, 128, seeds=count) for count in (1, 4)})
+    steps = fastest({f"step of {count}": partial(measure, "step", "gcivl", 256, 128, seeds=count) for count in (1, 4)})
     found = {"one seed, 1000 steps": alone, "four seeds, 1000 steps": together, **steps}
     name = "4 seeds in one process against 4 in turn, width 128"
     bars = [
@@ -81,25 +81,28 @@ def seeds(data: str) -> tuple[list[Bar], dict[str, Found]]:
     return bars, found
 
 
-def evaluation() -> tuple[list[Bar], dict[str, Found]]:
+def evaluation() -> tuple[list[Bar], dict[str, Measurement]]:
+    """An evaluation in parallel environments against one environment at a time."""
     played = measure("evaluation")
     name = "evaluation, 5 tasks x 50 episodes, against one environment and step at a time"
     return [Bar(name, played["slow_seconds"] / played["seconds"], 8.0, at_least=True, unit="x")], {"evaluation": played}
 
 
-def starting(data: str) -> tuple[list[Bar], dict[str, Found]]:
+def starting(data: str) -> tuple[list[Bar], dict[str, Measurement]]:
+    """Seconds until commands have started."""
     train = ["train", data, "--recipe", "gcivl", *SHORT_RUN]
     first = measure("command", *train, until="step 100/")
     again = measure("command", *train, until="step 100/")
-    words = min((measure("command", "--help") for _ in range(3)), key=lambda found: found["seconds"])
+    usage = min((measure("command", "--help") for _ in range(3)), key=lambda found: found["seconds"])
     bars = [
-        Bar("mvl --help", words["seconds"], 0.5, unit=" s"),
+        Bar("mvl --help", usage["seconds"], 0.5, unit=" s"),
         Bar("mvl train to its first steps, compiled before", again["seconds"], 10.0, unit=" s"),
     ]
-    return bars, {"mvl --help": words, "first steps, first time": first, "first steps, again": again}
+    return bars, {"mvl --help": usage, "first steps, first time": first, "first steps, again": again}
 
 
-def memory(data: str) -> tuple[list[Bar], dict[str, Found]]:
+def memory(data: str) -> tuple[list[Bar], dict[str, Measurement]]:
+    """Memory of a training run."""
     found = measure("training_memory", data)
     return [Bar("memory, training on a million transitions of pointmaze", found["bytes"] / 1e9, 1.0, unit=" GB")], {
         "memory": found
@@ -107,10 +110,10 @@ def memory(data: str) -> tuple[list[Bar], dict[str, Found]]:
 
 
 def all_bars(data: Path, cores: list[int], report: Callable[[Bar], None]) -> tuple[list[Bar], dict[str, Any]]:
-    """Every bar, reported as it is taken; and all figures behind them."""
-    parts: list[tuple[str, Callable[[], tuple[list[Bar], dict[str, Found]]]]] = [
-        ("one core", lambda: shares(cores[:1], (0.90, 0.80, 0.65), "one core")),
-        ("all cores", lambda: shares(cores, (0.85, 0.65, 0.65), f"{len(cores)} cores")),
+    """Every bar, reported when it is measured; and all measurements that they are made from."""
+    parts: list[tuple[str, Callable[[], tuple[list[Bar], dict[str, Measurement]]]]] = [
+        ("one core", lambda: matmul_shares(cores[:1], (0.90, 0.80, 0.65), "one core")),
+        ("all cores", lambda: matmul_shares(cores, (0.85, 0.65, 0.65), f"{len(cores)} cores")),
         ("regularizers", regularized),
         ("seeds", lambda: seeds(str(data))),
         ("evaluation", evaluation),

@@ -1,4 +1,4 @@
-"""How the time of a step grows with the size of everything, and what every recipe costs."""
+"""How the time of a step grows with each size, and the cost of every recipe."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,20 +20,20 @@ RECIPES += [name for name in FAMILIES if name not in RECIPES]
 
 
 def growth(report: Callable[[str], None]) -> dict[str, list[dict[str, float]]]:
-    """Milliseconds a step at each value of each size, the better of two, the others as in the `cpu` preset."""
-    grown: dict[str, list[dict[str, float]]] = {}
+    """Milliseconds per step at several values of each size, the faster of two measurements; other sizes are those of `cpu`."""
+    times: dict[str, list[dict[str, float]]] = {}
     for name, (recipe, settings) in GROWTH.items():
-        grown[name] = []
+        times[name] = []
         for changed in settings:
             steps = 20 if changed.get("width") == 512 else 100
             seconds = min(measure("step", recipe, **changed, steps=steps)["seconds"] for _ in range(2))
-            grown[name].append({"value": next(iter(changed.values())), "milliseconds": 1e3 * seconds})
-        report(f"{name:<20}" + "  ".join(f"{row['value']:g}: {row['milliseconds']:.2f} ms" for row in grown[name]))
-    return grown
+            times[name].append({"value": next(iter(changed.values())), "milliseconds": 1e3 * seconds})
+        report(f"{name:<20}" + "  ".join(f"{row['value']:g}: {row['milliseconds']:.2f} ms" for row in times[name]))
+    return times
 
 
 def recipes(report: Callable[[str], None]) -> dict[str, dict[str, float]]:
-    """What a step of every recipe costs, beside plain GCIVL."""
+    """Times of a step of every recipe; the report compares them with plain GCIVL."""
     costs: dict[str, dict[str, float]] = {}
     for name in RECIPES:
         costs[name] = min((measure("step", name) for _ in range(2)), key=lambda found: found["seconds"])

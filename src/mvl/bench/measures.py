@@ -1,4 +1,4 @@
-"""What is measured. Each runs in a process of its own, pinned to some cores, and answers with numbers by name."""
+"""The measurements. Each runs in a process of its own, pinned to some cores, and returns numbers by name."""
 
 import json
 import os
@@ -14,12 +14,13 @@ from typing import Any
 
 from mvl.processes import python_module
 
-Found = dict[str, float]
+Measurement = dict[str, float]
 CALLS = 4
-"""Dispatches timed: one that compiles, and others of which the fastest counts."""
+"""Timed calls: the first compiles, and the fastest of the others counts."""
 
 
-def rate() -> Found:
+def rate() -> Measurement:
+    """Best rate of matrix products, in operations per second."""
     from mvl.bench.machine import matmul_rate
 
     flops = matmul_rate()
@@ -35,8 +36,8 @@ def step(
     seeds: int = 1,
     steps: int = 100,
     **regularizer: Any,
-) -> Found:
-    """Seconds per training step and to compile, bytes, and operations of a plain step of that size; `cpu` sizes unless given."""
+) -> Measurement:
+    """Seconds per training step, seconds to compile, bytes, and operations of a plain step; sizes of `cpu` by default."""
     from mvl.bench.machine import plain_operations, random_walk
     from mvl.data.goals import on_device
     from mvl.learn.devices import share_cores
@@ -68,10 +69,11 @@ def _timed(function: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def evaluation(episodes: int = 50) -> Found:
-    """Seconds of the five tasks of pointmaze-medium, all at once and, a few of them, one step of one environment at a time.
+def evaluation(episodes: int = 50) -> Measurement:
+    """Seconds to evaluate pointmaze-medium: in all environments together, and estimated for one environment at a time.
 
-    The policy is untrained, so nearly every episode lasts to its end; the rate of the slow way is per step.
+    The policy is untrained, so nearly every episode has full length. The estimate is the time per step of one episode,
+    times the number of steps.
     """
     import jax
     import numpy as np
@@ -99,20 +101,20 @@ def evaluation(episodes: int = 50) -> Found:
         together = time.perf_counter() - began
     steps = int(played.lengths.sum())
 
-    single, slot = jax.jit(learner.act), OgbenchSimulator(task)
+    single, simulator = jax.jit(learner.act), OgbenchSimulator(task)
     params, key = jax.tree.map(lambda leaf: leaf[0], state.params), jax.random.key(0)
-    observation, goal = slot.reset(starts(5, 1, (1,))[1])
+    observation, goal = simulator.reset(starts(5, 1, (1,))[1])
     np.asarray(single(params, observation, goal, key, 0.0))
-    began, alone = time.perf_counter(), 0
-    while not slot.done and alone < 1000:
-        observation = slot.step(np.asarray(single(params, observation, goal, key, 0.0)))
-        alone += 1
-    slow = (time.perf_counter() - began) / alone * steps
+    began, count = time.perf_counter(), 0
+    while not simulator.done and count < 1000:
+        observation = simulator.step(np.asarray(single(params, observation, goal, key, 0.0)))
+        count += 1
+    slow = (time.perf_counter() - began) / count * steps
     return {"seconds": together, "slow_seconds": slow, "episodes_per_second": played.success.size / together}
 
 
-def command(*arguments: str, until: str | None = None) -> Found:
-    """Seconds an `mvl` command takes, or takes until it has printed something."""
+def command(*arguments: str, until: str | None = None) -> Measurement:
+    """Seconds of an `mvl` command, or seconds until it prints the text `until`."""
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         given = [argument.replace("FOLDER", folder) for argument in arguments]
@@ -127,12 +129,12 @@ def command(*arguments: str, until: str | None = None) -> Found:
 
 
 def memory() -> float:
-    """The most bytes this process has held."""
+    """Largest memory of this process so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
-def training_memory(data: str) -> Found:
-    """Bytes a training run holds at most."""
+def training_memory(data: str) -> Measurement:
+    """Largest memory of a training run, in bytes."""
     from mvl.runs.training import train
 
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +142,7 @@ def training_memory(data: str) -> Found:
     return {"bytes": memory()}
 
 
-MEASURES = {
+MEASURES: dict[str, Callable[..., Measurement]] = {
     "rate": rate,
     "step": step,
     "evaluation": evaluation,
@@ -149,15 +151,16 @@ MEASURES = {
 }
 
 
-def measure(kind: str, *arguments: Any, cores: set[int] | None = None, **settings: Any) -> Found:
-    """One measurement, in a process that may use these cores (all of them unless said)."""
-    asked = json.dumps([kind, arguments, settings, sorted(cores or ())])
-    done = subprocess.run(python_module(__name__, asked), stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+def measure(kind: str, *arguments: Any, cores: set[int] | None = None, **settings: Any) -> Measurement:
+    """One measurement, in a process that may use these cores (by default all)."""
+    request = json.dumps([kind, arguments, settings, sorted(cores or ())])
+    done = subprocess.run(python_module(__name__, request), stdout=subprocess.PIPE, text=True, check=True)
+    found: Measurement = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 if __name__ == "__main__":
     kind, arguments, settings, cores = json.loads(sys.argv[1])
     if cores:
-        os.sched_setaffinity(0, cores)  # before anything counts them
-    print(json.dumps(MEASURES[kind](*arguments, **settings)))  # type: ignore[operator]
+        os.sched_setaffinity(0, cores)  # before any library counts the cores
+    print(json.dumps(MEASURES[kind](*arguments, **settings)))

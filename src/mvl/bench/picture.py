@@ -1,4 +1,4 @@
-"""Figures of a benchmark as a picture, as a table, and two of them side by side."""
+"""Results of a benchmark as a picture and as a table, and the comparison of two."""
 
 import json
 import textwrap
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 def draw(figures: dict[str, Any], to: Path) -> None:
-    """Bars against their bounds, and how time grows."""
+    """Draw bars relative to their bounds, and the time of a step by size."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(14, 7), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(0.42, 0.58), squeeze=False)[0]
     _draw_bars(left.subplots(), figures["bars"])
-    grown = figures["growth"]
-    for ax, (name, rows) in zip(right.subplots(3, 3).ravel(), grown.items(), strict=False):
+    growth = figures["growth"]
+    for ax, (name, rows) in zip(right.subplots(3, 3).ravel(), growth.items(), strict=False):
         values = [row["value"] for row in rows]
         ax.plot(values, [row["milliseconds"] for row in rows], "o-", color="#0072b2")
-        ax.set(title=name, ylabel="ms a step", xscale="log", ylim=(0, None))
+        ax.set(title=name, ylabel="ms per step", xscale="log", ylim=(0, None))
         ax.set_xticks(values, [f"{value:g}" for value in values], minor=False)
         ax.set_xticks([], minor=True)
         ax.grid(alpha=0.3)
-    for ax in right.axes[len(grown) :]:
+    for ax in right.axes[len(growth) :]:
         ax.set_axis_off()
     with atomic(to) as partial:
         figure.savefig(partial, dpi=100)
@@ -46,6 +46,7 @@ def _draw_bars(ax: "Axes", bars: list[dict[str, Any]]) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
+    """Read the results of a benchmark."""
     try:
         found = json.loads(path.read_text())
         if not isinstance(found, dict) or "bars" not in found:
@@ -56,7 +57,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def compare(old: Path, new: Path) -> str:
-    """Every bar of two files, and how the second differs."""
+    """A table of every bar in two files, and the change from the first to the second."""
     before, after = load(old), load(new)
     known = {bar["name"]: bar["figure"] for bar in before["bars"]}
     lines = [f"{'':<76}{old.stem[:10]:>10}{new.stem[:10]:>10}{'change':>9}"]
@@ -68,10 +69,10 @@ def compare(old: Path, new: Path) -> str:
 
 
 def table(path: Path) -> str:
-    """The bars as Markdown."""
+    """The bars as a Markdown table."""
     lines = ["| what | here | bar | |", "|---|---|---|---|"]
     for bar in load(path)["bars"]:
         figure, bound = (f"{value:.2f}{bar['unit']}" for value in (bar["figure"], bar["bound"]))
-        asked = f"{'at least' if bar['at_least'] else 'at most'} {bound}"
-        lines.append(f"| {bar['name']} | {figure} | {asked} | {'passes' if bar['passes'] else 'falls short'} |")
+        limit = f"{'at least' if bar['at_least'] else 'at most'} {bound}"
+        lines.append(f"| {bar['name']} | {figure} | {limit} | {'passes' if bar['passes'] else 'falls short'} |")
     return "\n".join(lines)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mvl import __version__
-from mvl.errors import MvlError, about_file, unknown
+from mvl.errors import MvlError, file_error_message, unknown
 
 COMMANDS = {
     "train": "Train a recipe on a task or a data file; --resume continues a run.",
@@ -15,8 +15,8 @@ COMMANDS = {
     "report": "Runs as one HTML page: success, curves, values, videos, settings.",
     "view": "Watch a policy in 3-D, in a browser; two runs side by side.",
     "video": "Film a run's policy: an mp4 per task.",
-    "data": "Generate, fetch, import and check datasets.",
-    "plot": "Draw runs: value fields, action fans, learning curves, grids.",
+    "data": "Generate, download, import and check datasets.",
+    "plot": "Draw runs: value contours, action directions, learning curves, grids.",
     "toy": "Exact and learned distances to a goal behind one obstacle.",
     "recipes": "List the recipes and the parts they are made of.",
     "reproduce": "Train the runs of a table of the paper; print ours beside the paper's.",
@@ -33,12 +33,13 @@ USAGE = "usage: mvl COMMAND ...\n\nGoal-reaching policies from logged data (moll
 
 
 def overview() -> str:
+    """The text of `mvl --help`."""
     lines = [f"  {name:<11}{text}" for name, text in COMMANDS.items()]
-    return USAGE + "\n".join(lines) + "\n\n`mvl COMMAND --help` says more. `mvl --version` prints the version.\n"
+    return USAGE + "\n".join(lines) + "\n\n`mvl COMMAND --help` describes a command. `mvl --version` prints the version.\n"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; errors a user can mend are one sentence on standard error."""
+    """Run a command and return its exit code; errors that a user can fix are printed as one sentence on standard error."""
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path("~/.cache/mvl/jax").expanduser()))
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
@@ -53,12 +54,12 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         if not _output_is_closed():
             raise
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for output in OUTPUTS:  # what is still buffered is written at exit
-            os.dup2(nowhere, output)
+        null = os.open(os.devnull, os.O_WRONLY)
+        for output in OUTPUTS:  # Python flushes its buffers at exit, which would fail again
+            os.dup2(null, output)
         return 0
     except OSError as error:
-        sentence = about_file(error)
+        sentence = file_error_message(error)
         if sentence is None:
             raise
         print(f"mvl: {sentence}", file=sys.stderr)
@@ -79,8 +80,8 @@ def _run(argv: list[str]) -> int:
 
 
 def _output_is_closed() -> bool:
-    """Whether the reader of our standard output or standard error is gone, as after `mvl recipes | head -1`."""
-    waiting = select.poll()
+    """Whether the reader of standard output or standard error has ended, as in `mvl recipes | head -1`."""
+    poll = select.poll()
     for output in OUTPUTS:
-        waiting.register(output, select.POLLOUT)
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in waiting.poll(0))
+        poll.register(output, select.POLLOUT)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

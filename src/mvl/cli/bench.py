@@ -1,7 +1,8 @@
-"""`mvl bench`: how fast this is here, against the machine's own matrix products and against bars."""
+"""`mvl bench`: speed on this machine, relative to its matrix products, and whether required limits (bars) hold."""
 
 import json
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def _show(options: Namespace, parser: Parser) -> None:
     from mvl.bench.picture import compare, table
 
     if options.to or options.picture or options.only:
-        parser.error("--table and --compare print earlier results, so --to, --picture and --only do not go with them")
+        parser.error("--table and --compare print earlier results, so --to, --picture and --only cannot be combined with them")
     print(table(options.table) if options.table else compare(*options.compare))
 
 
@@ -64,6 +65,7 @@ def _check_targets(options: Namespace) -> None:
 
 
 def _measured(only: str | None) -> dict[str, object]:
+    """All measurements, or only one kind, as JSON; prints each when it is made."""
     import tempfile
 
     from mvl.bench.bars import all_bars
@@ -73,14 +75,14 @@ def _measured(only: str | None) -> dict[str, object]:
     from mvl.runs.folder import versions
 
     cores = core_numbers()
-    say = lambda line: print(line, flush=True)
+    report: Callable[[str], None] = lambda line: print(line, flush=True)
     figures: dict[str, object] = {"versions": versions(), "cores": len(cores), "bars": [], "growth": {}, "recipes": {}}
     if only in (None, "bars"):
         with tempfile.TemporaryDirectory() as folder:
-            bars, figures["behind"] = all_bars(million_rows(Path(folder)), cores, lambda bar: say(str(bar)))
+            bars, figures["behind"] = all_bars(million_rows(Path(folder)), cores, lambda bar: report(str(bar)))
         figures["bars"] = [{**asdict(bar), "passes": bar.passes} for bar in bars]
     if only in (None, "growth"):
-        figures["growth"] = growth(say)
+        figures["growth"] = growth(report)
     if only in (None, "recipes"):
-        figures["recipes"] = recipes(say)
+        figures["recipes"] = recipes(report)
     return figures

@@ -1,4 +1,4 @@
-"""`mvl data`: generate datasets, import one's own, and check what is in a file."""
+"""`mvl data`: list, download, generate, import and check datasets."""
 
 from argparse import Namespace
 from contextlib import ExitStack
@@ -9,11 +9,11 @@ from mvl.cli.parser import Parser, count, seed, share
 from mvl.errors import StoppedError, UsageError, unknown
 
 if TYPE_CHECKING:
-    from mvl.data.sources.episodes import Fields
+    from mvl.data.sources.episodes import ColumnNames
 
 ACTIONS = {
     "list": "list all tasks, and where their datasets come from",
-    "pull": "fetch a task's published dataset",
+    "pull": "download a task's published dataset",
     "generate": "make a task's dataset with its simulator",
     "expert": "train the walking policy that antmaze data is generated with",
     "import": "turn your own episodes into a dataset file",
@@ -40,15 +40,15 @@ def list_(argv: list[str]) -> None:
     from mvl.data.sources.npz import folders
     from mvl.tasks import task_names
 
-    print(f"{'task':<40}{'from':<22}{'at hand':<10}")
+    print(f"{'task':<40}{'from':<22}{'on disk':<10}")
     for name, task in task_names().items():
         if name != task.dataset:  # reads the files of another task
             continue
         origin = " or ".join(filter(None, ("generate" if task.generator else "", task.origin)))
         found = [place for place in folders(options.data) if (place / f"{name}.npz").exists()]
         files = [found[0] / f"{name}{part}.npz" for part in ("", "-val")] if found else []
-        held = f"cached {sum(file.stat().st_size for file in files if file.exists()) / 1e6:>9.1f} MB" if found else ""
-        print(f"{name:<40}{origin:<22}{held}".rstrip())
+        cached = f"cached {sum(file.stat().st_size for file in files if file.exists()) / 1e6:>9.1f} MB" if found else ""
+        print(f"{name:<40}{origin:<22}{cached}".rstrip())
 
 
 def pull(argv: list[str]) -> None:
@@ -65,7 +65,7 @@ def pull(argv: list[str]) -> None:
     from mvl.tasks.datasets import fetch
 
     with ExitStack() as bars:
-        report = lambda name: bars.enter_context(counting(f"fetching {name}"))
+        report = lambda name: bars.enter_context(counting(f"downloading {name}"))
         paths = fetch(find_task(options.task), options.data, options.source, report)
     print("\n".join(f"{path} ({path.stat().st_size / 1e6:.1f} MB)" for path in paths))
 
@@ -93,7 +93,7 @@ def generate(argv: list[str]) -> None:
         with counting(f"generating {task}") as report:
             paths = make(task, options.data or default_folder(), **given, report=report)
     except KeyboardInterrupt:
-        raise StoppedError("stopped; the episodes made so far are kept, and the same command goes on from there.") from None
+        raise StoppedError("stopped; the episodes made so far are saved, and the same command continues from them.") from None
     print("\n".join(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)" for path in paths))
 
 
@@ -127,15 +127,15 @@ def import_(argv: list[str]) -> None:
     )
     parser.add_argument("--to", type=Path, required=True, metavar="FILE.npz", help="file to write")
     parser.add_argument("--kind", help="npz, csv, hdf5, lerobot or minari (default: by the file names)")
-    names: dict[str, Any] = {"nargs": "+", "metavar": "FIELD", "action": "extend"}
+    names: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN", "action": "extend"}
     parser.add_argument(
-        "--observations", **names, help="fields to concatenate to observations; patterns such as joint_* are allowed"
+        "--observations", **names, help="columns to concatenate to observations; patterns such as joint_* are allowed"
     )
-    parser.add_argument("--actions", **names, help="fields to concatenate to actions")
-    parser.add_argument("--goals", **names, help="fields that describe a goal (default: the observations)")
-    parser.add_argument("--time", metavar="FIELD", help="time stamps; an episode in which they do not increase is refused")
-    parser.add_argument("--ends", metavar="FIELD", help="for files with several episodes: true at the last row of each")
-    parser.add_argument("--episode", metavar="FIELD", help="for files with several episodes: a number that is different in each")
+    parser.add_argument("--actions", **names, help="columns to concatenate to actions")
+    parser.add_argument("--goals", **names, help="columns that describe a goal (default: the observations)")
+    parser.add_argument("--time", metavar="COLUMN", help="time stamps; an episode in which they do not increase is refused")
+    parser.add_argument("--ends", metavar="COLUMN", help="for files with several episodes: true at the last row of each")
+    parser.add_argument("--episode", metavar="COLUMN", help="for files with several episodes: a number that is different in each")
     parser.add_argument("--held-out", type=share, default=0.1, help="fraction of the episodes for validation, taken from the end")
     parser.add_argument(
         "--rescale", action="store_true", help="scale actions to [-1, 1]; policies still return them in your units"
@@ -153,7 +153,7 @@ def import_(argv: list[str]) -> None:
         options.source,
         options.to,
         kind=options.kind,
-        fields=_fields(options),
+        columns=_fields(options),
         held_out=options.held_out,
         rescale=options.rescale,
         overwrite=options.overwrite,
@@ -161,8 +161,8 @@ def import_(argv: list[str]) -> None:
     print(f"wrote {done.train} and {done.validation.name}: {done.episodes} episodes\n\n{card(npz.load(done.train))}")
 
 
-def _fields(options: Namespace) -> "Fields":
-    """What the user named, over what the format names itself."""
+def _fields(options: Namespace) -> "ColumnNames":
+    """The columns that the options name; for the others, the defaults of the file format."""
     from mvl.data.importing import DEFAULTS, PLAIN, kind_of
 
     kind = options.kind or kind_of(options.source)

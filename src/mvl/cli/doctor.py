@@ -1,4 +1,4 @@
-"""`mvl doctor`: what this machine has."""
+"""`mvl doctor`: devices, versions, datasets and renderers of this machine."""
 
 import shutil
 from pathlib import Path
@@ -34,10 +34,11 @@ def report() -> str:
     for folder in folders():
         files = sorted(folder.glob("*.npz")) if folder.is_dir() else []
         lines.append(f"  {folder}: {len(files)} files" if files else f"  {folder}: none")
-    lines += [f"  {shutil.disk_usage(_existing(folders()[-1])).free / 1e9:.0f} GB free there"]
+    last = folders()[-1]
+    lines += [f"  {shutil.disk_usage(_existing(last)).free / 1e9:.0f} GB free for {last}"]
     return "\n".join([*lines, "rendering (needed for videos only)", *[f"  {line}" for line in rendering()]])
 
 
 def _existing(path: Path) -> Path:
-    """The path, or the nearest folder above it that exists."""
+    """The path, or its nearest parent folder that exists."""
     return path if path.exists() else _existing(path.parent)

@@ -1,4 +1,4 @@
-"""`mvl eval`: success of a trained run, task by task."""
+"""`mvl eval`: success of a run's policy, by task and seed."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def run(argv: list[str]) -> None:
     import json
 
     from mvl.results.success import success_table
-    from mvl.runs.evaluation import evaluate, rows
+    from mvl.runs.evaluation import evaluate, evaluation_rows
     from mvl.runs.restore import restore
 
     description, _, state = restore(options.run)
@@ -37,5 +37,5 @@ def run(argv: list[str]) -> None:
         workers=options.workers,
         env=options.env,
     )
-    found = rows(played, description.experiment.seeds, int(state.step[0]))
+    found = evaluation_rows(played, description.experiment.seeds, int(state.step[0]))
     print(json.dumps(found) if options.json else success_table({row["seed"]: row for row in found}, description.task.subtasks))

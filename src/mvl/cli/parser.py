@@ -1,4 +1,4 @@
-"""Argument parsing whose complaints are our own one-sentence errors."""
+"""Argument parsing whose errors are one sentence, raised as `UsageError`."""
 
 import argparse
 import math
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def within(allowed: Range) -> Callable[[str], Any]:
-    """The type of an argument that is a number in a range."""
+    """The `type` of an argparse argument that is a number in a range."""
 
     def parse(text: str) -> Any:
         try:
@@ -34,7 +34,7 @@ port = within(Range(0, 2**16 - 1, whole=True))
 
 
 def file_name(text: str) -> str:
-    """An argument that names files: a name, never a path."""
+    """The `type` of an argparse argument that is a file name without a folder."""
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+=,~-]*", text):
         raise argparse.ArgumentTypeError(
             f"'{text}' is not a plain name: use letters, digits and -_.+=,~ and begin with a letter or a digit"
@@ -51,14 +51,16 @@ class _Help(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    def __init__(self, **kwargs) -> None:
+    """An argument parser that raises `UsageError` instead of printing its usage and exiting."""
+
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=_Help, **kwargs)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see: {self.prog} --help")
 
     def parse_all(self, argv: list[str]) -> argparse.Namespace:
-        """Parse everything; an unknown option is answered with the closest known one."""
+        """Parse all arguments; the error about an unknown option names the closest known one."""
         known, extra = self.parse_known_args(argv)
         for word in extra:
             if word.startswith("-"):
@@ -69,7 +71,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_own_code(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """The option that names modules with parts, tasks or environments of the user's own."""
+    """Add the option --parts, which names modules with parts, tasks or environments of the user."""
     parser.add_argument("--parts", action="append", default=[], metavar="MODULE", help=PARTS_HELP)
 
 
@@ -77,7 +79,7 @@ PARTS_HELP = "import this module or .py file, which defines parts or an environm
 
 
 def import_own_code(options: argparse.Namespace) -> None:
-    """Import what `--parts` and `--env` name."""
+    """Import the modules that `--parts` and `--env` name."""
     from mvl.registry import import_module
 
     env = getattr(options, "env", None)
@@ -88,7 +90,7 @@ def import_own_code(options: argparse.Namespace) -> None:
 
 
 def own_task(name: str, env: str | None) -> "Task":
-    """The task of that name, or a data file as a task, evaluated in an environment of the user's own if one is named."""
+    """The task of that name, or that of a data file, evaluated in the environment that `env` names (module:function)."""
     from dataclasses import replace
 
     from mvl.experiment import as_task
@@ -99,6 +101,6 @@ def own_task(name: str, env: str | None) -> "Task":
     if env is None:
         return task
     if not task.is_own:
-        raise UsageError(f"--env is for data files; {task} has an environment.")
+        raise UsageError(f"--env is for data files; leave it out, since {task} has an environment.")
     found = imported(env)
     return replace(found, data=task.data) if isinstance(found, Task) else replace(task, env=found)

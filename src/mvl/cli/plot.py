@@ -1,4 +1,4 @@
-"""`mvl plot`: pictures of runs, one kind of picture per sub-command."""
+"""`mvl plot`: pictures of runs, one sub-command per kind of picture."""
 
 import argparse
 from pathlib import Path
@@ -20,7 +20,7 @@ def run(argv: list[str]) -> None:
     if not argv or argv[0] in ("-h", "--help"):
         if not argv:
             raise UsageError(f"which picture? mvl plot {'|'.join(KINDS)} RUN ...")
-        print(f"{USAGE}\n\n`mvl plot KIND --help` says more.")
+        print(f"{USAGE}\n\n`mvl plot KIND --help` describes the options.")
         return
     kind = argv[0]
     if kind not in KINDS:
@@ -73,7 +73,7 @@ def _field(options: argparse.Namespace, to: Path) -> None:
     if description.task.maze:
         picture(path, to, options.episodes, options.task)
     elif options.task is not None:
-        raise UsageError(f"{description.task} has no maze whose tasks could be drawn one by one; leave --task out.")
+        raise UsageError(f"{description.task} has no maze, so tasks cannot be drawn one by one; leave --task out.")
     else:
         value_along_episodes(path, to)
 
@@ -94,8 +94,8 @@ def _compare(options: argparse.Namespace, to: Path) -> None:
     from mvl.plots.grids import grid
     from mvl.runs.display import counting
 
-    with counting("runs") as told:
-        grid(options.runs, to, options.task, options.rows, told)
+    with counting("runs") as report:
+        grid(options.runs, to, options.task, options.rows, report)
 
 
 DRAW = {"field": _field, "fan": _fan, "curve": _curve, "compare": _compare}

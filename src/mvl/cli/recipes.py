@@ -1,4 +1,4 @@
-"""`mvl recipes`: what can be trained, and what it is made of."""
+"""`mvl recipes`: the recipes that can be trained, and their parts."""
 
 from mvl.cli.parser import Parser
 

@@ -1,4 +1,4 @@
-"""`mvl report`: runs as one page that needs nothing else."""
+"""`mvl report`: one HTML file about runs, with everything embedded."""
 
 from pathlib import Path
 
@@ -22,6 +22,6 @@ def run(argv: list[str]) -> None:
     from mvl.report.page import report
     from mvl.runs.display import counting
 
-    with counting("report") as tell:
-        report(options.runs, options.to, not options.no_videos, lambda share: tell(int(100 * share), 100))
+    with counting("report") as progress:
+        report(options.runs, options.to, not options.no_videos, lambda fraction: progress(int(100 * fraction), 100))
     print(f"{options.to}: {options.to.stat().st_size / 1e6:.1f} MB")

@@ -1,4 +1,4 @@
-"""`mvl toy`: one obstacle, one goal: the exact distance, and what networks make of it."""
+"""`mvl toy`: exact and learned distances to a goal behind one obstacle."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ multiplied by the constant that fits best."""
 
 def run(argv: list[str]) -> None:
     parser = Parser(prog="mvl toy", description=ABOUT)
-    parser.add_argument("--to", type=Path, metavar="FILE", help="draw the fields here (.png or .svg)")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="draw the distances here (.png or .svg)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the networks and of their training points")
     parser.add_argument("--steps", type=count, default=1500, help="training steps of each network")
@@ -30,8 +30,8 @@ def run(argv: list[str]) -> None:
     if picture:
         new_picture(picture, options.overwrite)
     new_files(filter(None, (picture, figures)), options.overwrite)
-    with counting("training") as told:
-        found = all_fields(options.seed, options.steps, told)
+    with counting("training") as report:
+        found = all_fields(options.seed, options.steps, report)
     print(table(found))
     if picture:
         draw(found, picture)

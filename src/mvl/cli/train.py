@@ -1,4 +1,4 @@
-"""`mvl train`: choose a task, a recipe and a size; every field of every part is a flag."""
+"""`mvl train`: train a recipe on a task; every setting of every part is a flag."""
 
 import contextlib
 import io
@@ -16,6 +16,7 @@ AXES = ("representation", "regularizer", "value", "policy")
 
 
 def parser() -> Parser:
+    """The options of `mvl train`, without the settings of the recipe's parts."""
     made = Parser(prog="mvl train TASK", add_help=False, usage="mvl train TASK [options]\n       mvl train --resume RUN")
     choice = made.add_argument_group("what to train")
     choice.add_argument("--recipe", default="gcivl-mvl", help="see `mvl recipes`")
@@ -80,7 +81,7 @@ def _resume(options: Any, task: str | None, settings: list[str]) -> None:
     extra.add_argument("--steps", type=count)
     steps = extra.parse_all(settings).steps
     if task is not None:
-        raise UsageError("a resumed run knows its task; give only: mvl train --resume RUN")
+        raise UsageError("a resumed run has its task already; give only: mvl train --resume RUN")
 
     from mvl.plots.finish import finish
     from mvl.runs.distributed import joined
@@ -93,7 +94,7 @@ def _resume(options: Any, task: str | None, settings: list[str]) -> None:
 
 
 def _experiment(options: Any, task: str | None, words: list[str]) -> "Experiment":
-    """The experiment that the options and the settings describe; without a task, on none in particular."""
+    """The experiment that the options and the settings describe; without a task (for --help), that of an empty task."""
     from dataclasses import replace
 
     from mvl.experiment import DataOptions, Experiment
@@ -112,7 +113,7 @@ def _experiment(options: Any, task: str | None, words: list[str]) -> "Experiment
 
 
 def _help(options: Any, task: str | None) -> str:
-    """The choices, then the settings of what is chosen so far."""
+    """The help text: the options, then the settings of the chosen recipe and parts."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
         _experiment(options, task, ["--help"])

@@ -6,11 +6,13 @@ from mvl.cli.parser import Parser, add_own_code, count, import_own_code, port, s
 
 
 def run(argv: list[str]) -> None:
-    parser = Parser(prog="mvl view", description="Watch a run's policy in 3-D: a page for the browser, served from here.")
+    parser = Parser(prog="mvl view", description="Serve a page on which a browser shows a run's policy in 3-D.")
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folder; a second run is shown beside the first")
     parser.add_argument("--episodes", type=count, default=1, help="episodes of each task")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the episodes; `mvl eval` plays the same ones")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at; this machine alone can reach the default")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen at; the default can be reached only from this machine"
+    )
     parser.add_argument("--port", type=port, help="port to listen at (default: 8080, or the next free one)")
     add_own_code(parser)
     options = parser.parse_all(argv)
@@ -26,7 +28,7 @@ def run(argv: list[str]) -> None:
         raise MvlError(f"the viewer needs {' and '.join(absent)}; install with: pip install 'mollified-value-learning[view]'")
     check_simulators("the viewer", ("gymnasium", "mujoco"))
     if len(options.runs) > 2:
-        raise UsageError(f"two runs can be set side by side, not {len(options.runs)}.")
+        raise UsageError(f"at most two runs can be shown side by side; {len(options.runs)} were given.")
 
     import time
 
@@ -43,8 +45,8 @@ def run(argv: list[str]) -> None:
                 recordings.append(record(path, options.episodes, options.seed, report))
         page = Page(server, recordings)
         if options.host not in LOOPBACK:
-            print(f"mvl: anyone who can reach {options.host} can watch this page and steer it.", file=sys.stderr)
-        print(f"{address(server)} (Ctrl-C ends it)", flush=True)
+            print(f"mvl: anyone who can reach {options.host} can watch and control this page.", file=sys.stderr)
+        print(f"{address(server)} (stop with Ctrl-C)", flush=True)
         while True:
             page.tick()
             time.sleep(1 / TICKS)

@@ -1,1 +1,1 @@
-"""What comes in: datasets, where they lie, how goals are drawn from them."""
+"""Datasets: reading, checking, generating and downloading them, and sampling batches with goals from them."""

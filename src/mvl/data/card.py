@@ -1,4 +1,4 @@
-"""A data card: what is in a dataset, and what looks wrong."""
+"""A data card: a text summary of a dataset, with warnings."""
 
 import numpy as np
 
@@ -9,30 +9,31 @@ JUMP = 20
 """A step this many times longer than the median suggests a missing episode boundary."""
 
 
-def card(dataset: Dataset, room: int | None = None) -> str:
-    """Episodes, lengths, ranges, steps per dimension, and warnings, as text."""
-    lengths, seen = dataset.lengths - 1, dataset.sampled
+def card(dataset: Dataset, free: int | None = None) -> str:
+    """Episodes, lengths, ranges, steps per dimension, and warnings, as text; `free` is the device's free memory in bytes."""
+    lengths, sample = dataset.lengths - 1, dataset.sampled
     head = [
         f"file          {dataset.source}",
         f"episodes      {len(lengths)}",
         f"transitions   {lengths.sum()} ({span(lengths)} per episode, median {int(np.median(lengths))})",
-        f"training      needs {memory(dataset.bytes, room)}",
-        f"step length   median {dataset.statistics.step:.4g}, longest {np.linalg.norm(seen.steps, axis=1).max():.4g}",
+        f"training      needs {memory(dataset.bytes, free)}",
+        f"step length   median {dataset.statistics.step:.4g}, longest {np.linalg.norm(sample.steps, axis=1).max():.4g}",
     ]
-    part = [] if seen is dataset else [f"(of {len(seen.ends)} evenly spaced episodes)"]
-    warnings = [f"  ! {line}" for line in looks_wrong(seen)] or ["  nothing"]
-    return "\n".join([*head, "", *part, *_columns(seen), "", "looks wrong:", *warnings])
+    part = [] if sample is dataset else [f"(of {len(sample.ends)} evenly spaced episodes)"]
+    warnings = [f"  ! {line}" for line in looks_wrong(sample)] or ["  nothing"]
+    return "\n".join([*head, "", *part, *_columns(sample), "", "looks wrong:", *warnings])
 
 
-def memory(needed: int, room: int | None) -> str:
-    """How many bytes of the device's memory the data takes, and what happens if there are not enough."""
+def memory(needed: int, free: int | None) -> str:
+    """Device memory that the data needs, and what happens if there is not enough, as text."""
     size = f"{needed} bytes ({needed / 1e6:.1f} MB) for the data"
-    if room is None or fits(needed, room):
+    if free is None or fits(needed, free):
         return size
-    return f"{size}, more than half of the {room / 1e6:.0f} MB free: it will be read from disk while training"
+    return f"{size}, more than half of the {free / 1e6:.0f} MB free: it will be read from disk while training"
 
 
 def span(values: np.ndarray) -> str:
+    """The range of integers as text: `3 to 7`, or `3` if all are equal."""
     low, high = int(values.min()), int(values.max())
     return f"{low}" if low == high else f"{low} to {high}"
 
@@ -40,7 +41,7 @@ def span(values: np.ndarray) -> str:
 def _columns(dataset: Dataset) -> list[str]:
     """One line per dimension of observations and actions."""
     step = np.abs(dataset.steps).mean(axis=0)
-    lines = [f"{'':<16}{'lowest':>10}{'highest':>10}{'mean':>10}{'spread':>10}{'mean step':>11}"]
+    lines = [f"{'':<16}{'lowest':>10}{'highest':>10}{'mean':>10}{'std':>10}{'mean step':>11}"]
     for kind, array, steps in (("observation", dataset.observations, step), ("action", dataset.actions, None)):
         for i in range(array.shape[1]):
             column = array[:, i]
@@ -50,12 +51,12 @@ def _columns(dataset: Dataset) -> list[str]:
 
 
 def looks_wrong(dataset: Dataset) -> list[str]:
-    """Things that are allowed, but rarely meant."""
+    """Warnings about data that is valid but probably not intended."""
     found = []
     for kind, array in (("observation", dataset.observations), ("action", dataset.actions)):
-        flat = np.flatnonzero(array.min(axis=0) == array.max(axis=0))
-        if len(flat):
-            found.append(f"{kind} dimensions that never change: {', '.join(map(str, flat))}")
+        constant = np.flatnonzero(array.min(axis=0) == array.max(axis=0))
+        if len(constant):
+            found.append(f"{kind} dimensions that never change: {', '.join(map(str, constant))}")
     length = np.linalg.norm(dataset.steps, axis=1)
     jumps = np.flatnonzero(length > JUMP * dataset.statistics.step)
     if len(jumps):

@@ -1,10 +1,11 @@
-"""A dataset: flat arrays of rows, cut into episodes, checked once."""
+"""A dataset: flat arrays of rows that are divided into episodes; arrays are checked when it is made."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mvl.checks import INSIDE_UNIT
 from mvl.data.memory_map import chunks, take
@@ -12,30 +13,38 @@ from mvl.errors import DataError, UsageError
 from mvl.types import Statistics
 
 MANY_ROWS, SAMPLED_ROWS = 4_000_000, 500_000
-"""Statistics of more rows than the first are taken of about as many as the second."""
+"""Statistics of a dataset with more than MANY_ROWS rows are computed from a sample of about SAMPLED_ROWS rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Episodes laid end to end. An episode of T transitions has T + 1 rows; its last action leads nowhere.
+    """Episodes stored one after another. An episode of T transitions has T + 1 rows; the action of its last row is unused.
 
-    The last row of an episode is no transition, and never a goal either: as in OGBench's compact layout,
-    the trajectory's final goal is the row before it.
+    The last row of an episode is neither a transition nor ever a goal: as in OGBench's compact layout, the last possible
+    goal of an episode is the row before it.
     """
 
     observations: np.ndarray  # (rows, d) float32
     actions: np.ndarray  # (rows, a) float32, in [-1, 1]
     ends: np.ndarray  # (episodes,) index of each episode's last row
     source: str = "arrays"
-    """Where it came from, for messages."""
+    """Where the data comes from, for messages."""
     oracle: np.ndarray | None = None  # (rows, g) float32
-    """What goals are told by instead of whole observations, if anything."""
+    """Each row as a goal, if goals are not whole observations (oracle goals)."""
     action_range: np.ndarray | None = None  # (2, a)
-    """The actions that -1 and 1 stand for, if not themselves."""
+    """The original actions that were scaled to -1 and 1; None if actions were not scaled."""
 
     @classmethod
-    def from_arrays(cls, observations, actions, terminals, source: str = "arrays", oracle=None, action_range=None) -> "Dataset":
-        """From flat arrays; `terminals` is true at the last row of every episode, `oracle` describes each row as a goal."""
+    def from_arrays(
+        cls,
+        observations: ArrayLike,
+        actions: ArrayLike,
+        terminals: ArrayLike,
+        source: str = "arrays",
+        oracle: ArrayLike | None = None,
+        action_range: ArrayLike | None = None,
+    ) -> "Dataset":
+        """From flat arrays; `terminals` is true at the last row of every episode, `oracle` has each row as a goal."""
         observations = _numbers(observations, "observations", source)
         actions = _numbers(actions, "actions", source)
         terminals = np.asarray(terminals)
@@ -78,7 +87,7 @@ class Dataset:
         try:
             states, moves, flags = (np.concatenate(parts) for parts in (observations, actions, terminals))
         except ValueError as error:
-            raise DataError(f"{source}: episodes differ in their dimensions ({error}).") from None
+            raise DataError(f"{source}: episodes differ in their dimensions ({error}); make them equal.") from None
         return cls.from_arrays(states, moves, flags, source)
 
     @cached_property
@@ -100,7 +109,8 @@ class Dataset:
     @cached_property
     def early(self) -> np.ndarray:
         """Transitions with a goal still ahead of them: all but the last of each episode."""
-        return self.transitions[self.transitions < self.final_goals[self.transitions]]
+        rows: np.ndarray = self.transitions[self.transitions < self.final_goals[self.transitions]]
+        return rows
 
     @cached_property
     def first_rows(self) -> np.ndarray:
@@ -109,7 +119,7 @@ class Dataset:
 
     @cached_property
     def sampled(self) -> "Dataset":
-        """The same data, or of very much data evenly spaced episodes: enough for statistics."""
+        """The data for statistics: the dataset itself, or evenly spaced episodes of a very large one."""
         if len(self.observations) <= MANY_ROWS:
             return self
         every = len(self.observations) // SAMPLED_ROWS
@@ -125,47 +135,51 @@ class Dataset:
 
     @property
     def bytes(self) -> int:
-        """What training holds on its device: the arrays, and four numbers about every row."""
-        told = 0 if self.oracle is None else self.oracle.nbytes
-        return self.observations.nbytes + self.actions.nbytes + told + 4 * 4 * len(self.observations)
+        """Bytes that training keeps on its device: the arrays, and four 4-byte numbers for every row."""
+        goals = 0 if self.oracle is None else self.oracle.nbytes
+        return self.observations.nbytes + self.actions.nbytes + goals + 4 * 4 * len(self.observations)
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """What each transition adds to the observation, (transitions, d)."""
-        return self.observations[self.transitions + 1] - self.observations[self.transitions]
+        """Next observation minus observation of each transition, (transitions, d)."""
+        steps: np.ndarray = self.observations[self.transitions + 1] - self.observations[self.transitions]
+        return steps
 
     @cached_property
     def statistics(self) -> Statistics:
         steps = self.sampled.steps
-        spread = np.maximum(self.sampled.observations.std(axis=0, dtype=np.float64), 1e-6)
+        std = np.maximum(self.sampled.observations.std(axis=0, dtype=np.float64), 1e-6)
         step = np.median(np.linalg.norm(steps, axis=-1))
-        scaled = np.median(np.linalg.norm(steps / spread, axis=-1))
+        scaled = np.median(np.linalg.norm(steps / std, axis=-1))
         if step == 0:
-            raise DataError(f"{self.source}: more than half of the transitions do not move; nothing can be learned.")
-        return Statistics(tuple(spread.tolist()), float(step), float(scaled))
+            raise DataError(
+                f"{self.source}: more than half of the transitions do not move, so nothing is learned; check the observations."
+            )
+        return Statistics(tuple(std.tolist()), float(step), float(scaled))
 
     def split(self, held_out: float) -> tuple["Dataset", "Dataset"]:
-        """The first episodes, and a share of the last ones held out for validation."""
+        """Training data (the first episodes) and validation data (the share `held_out` of the episodes, from the end)."""
         INSIDE_UNIT.check(held_out=held_out)
         count = round(held_out * len(self.ends))
         if not 0 < count < len(self.ends):
-            raise UsageError(f"holding out {held_out} of {len(self.ends)} episodes leaves one side empty.")
+            raise UsageError(f"holding out {held_out} of {len(self.ends)} episodes leaves one side empty; choose another share.")
         kept = len(self.ends) - count
         cut = self.ends[kept - 1] + 1
         first, last = (None, None) if self.oracle is None else (self.oracle[:cut], self.oracle[cut:])
-        held = f"{self.source} (held out)"
+        name = f"{self.source} (held out)"
         return (
             Dataset(self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source, first, self.action_range),
-            Dataset(self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, held, last, self.action_range),
+            Dataset(self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, name, last, self.action_range),
         )
 
 
-def _numbers(array, field: str, source: str) -> np.ndarray:
-    array = np.asarray(array)
+def _numbers(values: ArrayLike, name: str, source: str) -> np.ndarray:
+    """The values as float32, (rows, dimensions)."""
+    array = np.asarray(values)
     if array.dtype.kind not in "fiu":
-        raise DataError(f"{source}: {field} has type {array.dtype}; numbers are needed.")
+        raise DataError(f"{source}: {name} has type {array.dtype}; numbers are needed.")
     if array.ndim != 2 or array.shape[1] == 0:
-        raise DataError(f"{source}: {field} has shape {array.shape}; (rows, dimensions) is needed.")
+        raise DataError(f"{source}: {name} has shape {array.shape}; (rows, dimensions) is needed.")
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
@@ -179,13 +193,13 @@ def _check_lengths(observations: np.ndarray, actions: np.ndarray, terminals: np.
         )
 
 
-def _check_finite(array: np.ndarray, field: str, source: str) -> None:
+def _check_finite(array: np.ndarray, name: str, source: str) -> None:
     for first, part in chunks(array):
         bad = np.argwhere(~np.isfinite(part))
         if len(bad):
             row, column = bad[0]
             where = f"at row {first + row}, dimension {column}"
-            raise DataError(f"{source}: {field} is {part[row, column]} {where}; remove that episode.")
+            raise DataError(f"{source}: {name} is {part[row, column]} {where}; remove that episode.")
 
 
 def _check_range(actions: np.ndarray, source: str) -> None:
@@ -200,6 +214,7 @@ def _check_range(actions: np.ndarray, source: str) -> None:
 
 
 def check_episodes(ends: np.ndarray, rows: int, source: str) -> None:
+    """Raise if the last row does not end an episode, or an episode has one row only."""
     if not len(ends) or ends[-1] != rows - 1:
         raise DataError(f"{source}: the last row does not end an episode; the file may be cut short, or terminals wrong.")
     lengths = np.diff(np.concatenate([[-1], ends]))

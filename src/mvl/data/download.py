@@ -1,4 +1,4 @@
-"""Published datasets, fetched into OGBench's own folder from the first source that has them; files appear whole or not at all."""
+"""Downloads published datasets from the first source that has them; a file gets its name only when it is complete."""
 
 import json
 import os
@@ -10,21 +10,21 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from mvl.data.resuming import arriving, discard, finish
+from mvl.data.resuming import discard, download_chunks, finish
 from mvl.data.sources.archive import check_archive
 from mvl.errors import DataError, MvlError, UsageError
 from mvl.files import atomic, fingerprint, locked
 
 OGBENCH = "https://rail.eecs.berkeley.edu/datasets/ogbench"
-KNOWN = "checksums.json"
-"""Beside the data: size and SHA-256 of every file as it was first fetched whole."""
+CHECKSUMS = "checksums.json"
+"""File in the folder of the data: size and SHA-256 of every file when it was first downloaded."""
 
 Report = Callable[[int, int], None]
-"""Called with bytes so far and bytes in all."""
+"""Progress callback: called with the bytes so far and the bytes in total."""
 
 
 def sources(given: list[str] | None = None) -> list[str]:
-    """Where to look, in order: what the caller names, what `$MVL_SOURCES` names (comma between two), OGBench's own host."""
+    """Addresses to download from, in order: those given, those of `$MVL_SOURCES` (separated by commas), OGBench's own."""
     named = [*(given or []), *os.environ.get("MVL_SOURCES", "").split(",")]
     found = [place.strip().rstrip("/") for place in [*named, OGBENCH] if place.strip()]
     for place in found:
@@ -36,7 +36,7 @@ def sources(given: list[str] | None = None) -> list[str]:
 def pull(
     name: str, folder: Path, places: list[str], report: Callable[[str], Report] = lambda name: lambda done, total: None
 ) -> list[Path]:
-    """Both files of a dataset; files that exist are verified and kept."""
+    """Paths of the training and the validation file of a dataset, downloaded if missing and otherwise verified."""
     paths = []
     for part in ("", "-val"):
         path = folder / f"{name}{part}.npz"
@@ -49,8 +49,8 @@ def pull(
 
 
 def verify(path: Path) -> None:
-    """Refuse a file that is not the one that was fetched; one that was never fetched is taken as it is."""
-    known = _known(path.parent).get(path.name)
+    """Raise if a file differs from the one that was downloaded; a file that was not downloaded is not checked."""
+    known = _recorded_checksums(path.parent).get(path.name)
     if known and (path.stat().st_size != known["size"] or fingerprint(path) != known["sha256"]):
         raise DataError(f"{path} is not the file that was fetched (its size or SHA-256 differs); delete it and pull again.")
 
@@ -58,12 +58,12 @@ def verify(path: Path) -> None:
 def fetch(path: Path, places: list[str], report: Report) -> None:
     """Download a file from the first source that has all of it.
 
-    An interrupted download stays in `.part` and is continued from the source it came from, unless that has changed. Its
-    checksum is noted once all bytes of one version are there and the archive is intact. One process downloads; others that
-    want the same file wait for it.
+    An interrupted download stays in `.part` and is continued from the same source, unless the file there has changed. The
+    checksum is recorded when the file is complete and the archive is intact. One process downloads; others that need the
+    same file wait for it.
     """
     with locked(path.with_name(f".{path.name}.lock"), f"waiting for another process that fetches {path}"):
-        if path.exists():  # fetched by the process waited for
+        if path.exists():  # the other process has downloaded it
             verify(path)
         else:
             _fetch(path, places, report)
@@ -73,9 +73,9 @@ def _fetch(path: Path, places: list[str], report: Report) -> None:
     partial, failures = path.with_name(f"{path.name}.part"), []
     for place in places:
         try:
-            for done, total in arriving(f"{place}/{path.name}", partial):
+            for done, total in download_chunks(f"{place}/{path.name}", partial):
                 report(done, total)
-            _check_whole(partial)
+            _check_complete(partial)
         except (urllib.error.URLError, HTTPException, OSError) as error:
             failures.append(f"{place}: {getattr(error, 'reason', None) or error}")
             continue
@@ -83,17 +83,17 @@ def _fetch(path: Path, places: list[str], report: Report) -> None:
             discard(partial)
             failures.append(f"{place}: what it sent is no dataset ({error})")
             continue
-        _remember(path, partial)
+        _record_checksum(path, partial)
         finish(partial, path)
         return
     raise MvlError(
-        f"{path.name} could not be fetched ({'; '.join(failures)}). Try again, name another source with --source, "
-        f"or put the file into {path.parent}; tasks that can be made here: mvl data list."
+        f"{path.name} could not be fetched ({'; '.join(failures)}); try again, name another source with --source, "
+        f"or put the file into {path.parent} (mvl data list shows which tasks can be generated instead)."
     )
 
 
-def _check_whole(partial: Path) -> None:
-    """Refuse what is no archive of arrays, and one whose members do not have the checksums it notes of them."""
+def _check_complete(partial: Path) -> None:
+    """Raise if a file is not a zip archive of arrays, or if one of them does not match its checksum in the archive."""
     try:
         check_archive(partial)
         with zipfile.ZipFile(partial) as archive:
@@ -104,24 +104,25 @@ def _check_whole(partial: Path) -> None:
         raise DataError(f"{damaged} is damaged")
 
 
-def _known(folder: Path) -> dict[str, dict[str, Any]]:
+def _recorded_checksums(folder: Path) -> dict[str, dict[str, Any]]:
     try:
-        return json.loads((folder / KNOWN).read_text())
+        checksums: dict[str, dict[str, Any]] = json.loads((folder / CHECKSUMS).read_text())
     except FileNotFoundError:
         return {}
     except ValueError:
-        raise DataError(f"{folder / KNOWN} is not readable; delete it, and files are no longer compared with it.") from None
+        raise DataError(f"{folder / CHECKSUMS} is not readable; delete it, and files that exist will not be verified.") from None
+    return checksums
 
 
-def _remember(path: Path, fetched: Path) -> None:
-    """Note size and SHA-256 of a file when it is first fetched; refuse a later download that differs."""
+def _record_checksum(path: Path, fetched: Path) -> None:
+    """Record size and SHA-256 of the first download of a file; raise if a later download differs."""
     found = {"size": fetched.stat().st_size, "sha256": fingerprint(fetched)}
-    known = _known(path.parent)
+    known = _recorded_checksums(path.parent)
     if known.get(path.name, found) != found:
         discard(fetched)
         raise DataError(
-            f"{path.name}: what was fetched differs from what it was before (SHA-256), so nothing was kept; "
-            f"if it was published anew, delete its entry in {path.parent / KNOWN} and pull again."
+            f"{path.name}: the download differs from an earlier one (SHA-256) and was not kept; "
+            f"if a new version was published, delete its entry in {path.parent / CHECKSUMS} and pull again."
         )
-    with atomic(path.parent / KNOWN) as partial:
+    with atomic(path.parent / CHECKSUMS) as partial:
         partial.write_text(json.dumps({**known, path.name: found}, indent=2, sort_keys=True) + "\n")

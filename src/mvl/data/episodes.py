@@ -1,4 +1,4 @@
-"""Generated episodes: what makes them, and the columns they have."""
+"""Generated episodes: the interface of a generator, and the conversion of rows to columns."""
 
 from typing import NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ class Size(NamedTuple):
 
 
 class Generator(Protocol):
-    """Makes episodes of data with an environment."""
+    """Generates episodes of data with an environment."""
 
     def episode(self, seed: int) -> dict[str, np.ndarray]:
         """Columns of one episode, a pure function of the seed."""
@@ -23,7 +23,7 @@ class Generator(Protocol):
 
 
 def columns_of(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Rows of one episode as arrays, with `terminals` true at the last; floats as float32, as in the published datasets."""
+    """Rows of one episode as arrays by column name; `terminals` is true at the last row. Floats become float32, as published."""
     columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     typed = {key: array.astype(np.float32) if array.dtype.kind == "f" else array for key, array in columns.items()}
     return {**typed, "terminals": np.arange(len(rows)) == len(rows) - 1}

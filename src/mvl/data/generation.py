@@ -1,4 +1,4 @@
-"""Generate a dataset: episodes over all cores, each from its own seed, kept on disk until the whole is there."""
+"""Generates datasets: episodes in parallel on all cores, each from its own seed, kept on disk until all are done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mvl.files import atomic, scratch_folder
 from mvl.processes import Worker
 
 Report = Callable[[int, int], None]
-"""Called with episodes done and episodes in all."""
+"""Progress callback: called with the episodes done and the episodes in total."""
 
 
 def generate(
@@ -34,18 +34,18 @@ def generate(
     overwrite: bool = False,
     report: Report = lambda done, total: None,
 ) -> tuple[Path, Path]:
-    """Make the training and validation files of a dataset; the same seed gives the same bytes on any number of cores.
+    """Generate the training and validation file of a dataset; the same seed gives the same bytes on any number of cores.
 
-    What was made before an interruption is kept, and the same call continues from there.
+    Episodes that were finished before an interruption are kept; the same call continues with the missing ones.
     """
     COUNT.check(workers=workers, episodes=episodes)
     SEED.check(seed=seed)
     train = episodes or size.episodes
     held_out = max(1, episodes // 10) if episodes else size.validation_episodes
-    made = folder / f".{name}.made"
+    work_folder = folder / f".{name}.made"
     pair = Pair(
         (folder / f"{name}.npz", folder / f"{name}-val.npz"),
-        made,
+        work_folder,
         {"task": name, "seed": seed, "episodes": [train, held_out]},
         overwrite,
         "give --overwrite to mvl data generate to replace it, or name another folder with --data.",
@@ -54,15 +54,17 @@ def generate(
     if pair.complete():
         pair.clear()
         return pair.paths
-    files = [made / f"{index}.npz" for index in range(train + held_out)]
+    files = [work_folder / f"{index}.npz" for index in range(train + held_out)]
     seeds = np.random.SeedSequence(seed).generate_state(len(files))
-    _make(generator, [(file, int(value)) for file, value in zip(files, seeds, strict=True)], workers, report)
+    _generate_missing(generator, [(file, int(value)) for file, value in zip(files, seeds, strict=True)], workers, report)
     pair.publish(lambda partial: join(files[:train], partial), lambda partial: join(files[train:], partial))
     return pair.paths
 
 
-def _make(generator: Callable[[], Generator], wanted: list[tuple[Path, int]], workers: int | None, report: Report) -> None:
-    """Make the episodes that are missing, in worker processes."""
+def _generate_missing(
+    generator: Callable[[], Generator], wanted: list[tuple[Path, int]], workers: int | None, report: Report
+) -> None:
+    """Generate the episodes whose files do not exist, in worker processes; `wanted` has the file and the seed of each."""
     missing = [(file, seed) for file, seed in wanted if not file.exists()]
     done = len(wanted) - len(missing)
     report(done, len(wanted))
@@ -70,19 +72,19 @@ def _make(generator: Callable[[], Generator], wanted: list[tuple[Path, int]], wo
         return
     with scratch_folder() as scratch:
         logs = [Path(scratch) / f"worker{index}.log" for index in range(min(workers or os.cpu_count() or 1, len(missing)))]
-        crew = [Worker(EpisodeWriter, generator, scratch, log=log) for log in logs]
+        pool = [Worker(EpisodeWriter, generator, scratch, log=log) for log in logs]
         try:
-            for count, _ in enumerate(_written(missing, crew), start=done + 1):
+            for count, _ in enumerate(_write_episodes(missing, pool), start=done + 1):
                 report(count, len(wanted))
         finally:
-            for worker in crew:
+            for worker in pool:
                 worker.close(patience=0)
 
 
-def _written(missing: list[tuple[Path, int]], crew: list[Worker]) -> Iterator[None]:
-    """Have the workers write these episodes, and yield after each."""
+def _write_episodes(missing: list[tuple[Path, int]], pool: list[Worker]) -> Iterator[None]:
+    """Let the workers write these episodes; yields after each."""
     waiting, busy = iter(missing), dict[Any, Worker]()
-    free = crew
+    free = pool
     while True:
         for worker, wanted in zip(free, waiting, strict=False):
             worker.ask(wanted, new_round=True)
@@ -96,7 +98,7 @@ def _written(missing: list[tuple[Path, int]], crew: list[Worker]) -> Iterator[No
 
 
 class EpisodeWriter:
-    """Runs in a worker process: makes episodes, each into a file of its own."""
+    """Runs in a worker process: generates episodes, each into its own file."""
 
     def __init__(self, generator: Callable[[], Generator], scratch: str) -> None:
         tempfile.tempdir = scratch
@@ -110,7 +112,7 @@ class EpisodeWriter:
 
 
 def join(episodes: list[Path], path: Path) -> None:
-    """One archive of the arrays of many, end to end; no array is ever whole in memory."""
+    """Concatenate the arrays of many archives into one archive, without ever holding a whole array in memory."""
     with np.load(episodes[0]) as first:
         kinds = {key: (first[key].dtype, first[key].shape[1:]) for key in first.files}
         rows = sum(_rows(episode) for episode in episodes)

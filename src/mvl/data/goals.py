@@ -1,4 +1,4 @@
-"""Goals drawn for transitions: pure functions of a key, sampling from arrays that lie on the device."""
+"""Sampling of batches with goals: pure functions of a random key and of a dataset's arrays on the device."""
 
 from typing import Any, NamedTuple
 
@@ -6,26 +6,28 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.batches import Batch, BatchRequest, GoalMix, Goals, Midpoints, Waypoints, Windows
 from mvl.data.dataset import Dataset
-from mvl.types import Batch, BatchRequest, GoalMix, Goals, Key, Midpoints, Waypoints, Windows
+from mvl.types import Key
 
-Table = Any
-"""What row numbers index: an array, or something that stands for one (`mvl.data.out_of_core`)."""
+Indexable = Any
+"""Indexed by row numbers: an array, or an object that takes its place (`mvl.data.out_of_core`)."""
 
 
 class Rows(NamedTuple):
-    """A dataset as sampling needs it."""
+    """The arrays of a dataset that sampling needs."""
 
-    observations: Table  # (rows, d)
-    actions: Table  # (rows, a)
-    goals: Table  # (rows, g) each row as a goal: its observation, or what an oracle says of it
-    transitions: Table  # (transitions,) rows that have a successor
-    early: Table  # (early,) transitions with a goal still ahead of them
-    first_rows: Table  # (rows,) the first row of the same episode
-    final_goals: Table  # (rows,) the last row of the same episode that may be a goal
+    observations: Indexable  # (rows, d)
+    actions: Indexable  # (rows, a)
+    goals: Indexable  # (rows, g) each row as a goal: its observation, or its oracle goal
+    transitions: Indexable  # (transitions,) rows that have a successor
+    early: Indexable  # (early,) transitions that have a later goal in their episode
+    first_rows: Indexable  # (rows,) the first row of the same episode
+    final_goals: Indexable  # (rows,) the last row of the same episode that may be a goal
 
 
 def on_device(dataset: Dataset) -> Rows:
+    """Copy a dataset to the default device."""
     observations = jnp.asarray(dataset.observations)
     return Rows(
         observations,
@@ -49,31 +51,32 @@ def ahead_uniform(key: Key, rows: Array, final: Array) -> Array:
     return first + jnp.round(jax.random.uniform(key, rows.shape) * (final - first)).astype(rows.dtype)
 
 
-def draw_rows(key: Key, rows: Table, count: int) -> Array:
-    """Some of the rows, uniformly."""
-    return rows[jax.random.randint(key, (count,), 0, rows.shape[0])]
+def draw_rows(key: Key, rows: Indexable, count: int) -> Array:
+    """`count` of the rows, uniformly with replacement."""
+    drawn: Array = rows[jax.random.randint(key, (count,), 0, rows.shape[0])]
+    return drawn
 
 
-def draw_goal_rows(key: Key, data: Rows, rows: Array, stream: GoalMix, discount: float) -> Array:
-    """One goal row for each transition."""
-    ahead, anywhere, mix = jax.random.split(key, 3)
+def draw_goal_rows(key: Key, data: Rows, rows: Array, mix: GoalMix, discount: float) -> Array:
+    """One goal row for each transition, drawn from the mix."""
+    ahead, anywhere, share_key = jax.random.split(key, 3)
     final = data.final_goals[rows]
-    later = ahead_geometric(ahead, rows, final, discount) if stream.geometric else ahead_uniform(ahead, rows, final)
+    later = ahead_geometric(ahead, rows, final, discount) if mix.geometric else ahead_uniform(ahead, rows, final)
     random = draw_rows(anywhere, data.transitions, len(rows))
-    share = jax.random.uniform(mix, rows.shape)
-    elsewhere = jnp.where(share < stream.current + stream.trajectory, later, random)
-    return jnp.where(share < stream.current, rows, elsewhere)
+    share = jax.random.uniform(share_key, rows.shape)
+    elsewhere = jnp.where(share < mix.current + mix.trajectory, later, random)
+    return jnp.where(share < mix.current, rows, elsewhere)
 
 
 def goals_at(data: Rows, rows: Array, goal_rows: Array) -> Goals:
-    """Reached means the very same row: reward 0 and no continuation there, -1 and continuation elsewhere."""
+    """Goals with rewards and masks: both 0 if the goal is the transition's own row, otherwise -1 and 1."""
     offsets = goal_rows - rows
     missed = (offsets != 0).astype(jnp.float32)
     return Goals(data.goals[goal_rows], data.observations[goal_rows], -missed, missed, offsets)
 
 
 def draw_windows(key: Key, data: Rows, count: int) -> Windows:
-    """Start, two successive states and end within one episode: start < end, start <= here < end (VIP)."""
+    """Start, two successive rows and end within one episode: start < end, start <= here < end (VIP)."""
     pick, start_key, end_key, here_key = jax.random.split(key, 4)
     episode = draw_rows(pick, data.transitions, count)
     first, final = data.first_rows[episode], data.final_goals[episode]
@@ -91,20 +94,20 @@ def draw_midpoints(key: Key, data: Rows, rows: Array, goal_rows: Array) -> Midpo
 
 
 def waypoints_at(data: Rows, rows: Array, goal_rows: Array, steps: int) -> Waypoints:
-    """The row some steps ahead; towards a goal ahead in the same episode never beyond it (HIQL)."""
+    """The rows `steps` ahead; `onward` does not pass a goal that lies ahead in the same episode (HIQL)."""
     final = data.final_goals[rows]
     near = jnp.minimum(rows + steps, final)
     onward = jnp.where(goal_rows >= rows, jnp.minimum(near, goal_rows), near)  # a later episode's rows lie beyond `near`
     return Waypoints(data.goals[near], data.goals[onward], data.observations[onward])
 
 
-def sample(key: Key, data: Rows, count: int, streams: tuple[GoalMix, GoalMix], request: BatchRequest, discount: float) -> Batch:
-    """A batch of transitions with a goal from the value's and the actor's stream, drawn independently, and what parts want."""
+def sample(key: Key, data: Rows, count: int, mixes: tuple[GoalMix, GoalMix], request: BatchRequest, discount: float) -> Batch:
+    """A batch of transitions with goals from the mixes of the value and the policy, and with what the parts request."""
     pick, for_value, for_actor = jax.random.split(key, 3)
     for_representation, for_windows, for_midpoints = (jax.random.fold_in(key, number) for number in (3, 4, 5))
     rows = draw_rows(pick, data.early if request.midpoints else data.transitions, count)
-    value_rows = draw_goal_rows(for_value, data, rows, streams[0], discount)
-    actor_rows = draw_goal_rows(for_actor, data, rows, streams[1], discount)
+    value_rows = draw_goal_rows(for_value, data, rows, mixes[0], discount)
+    actor_rows = draw_goal_rows(for_actor, data, rows, mixes[1], discount)
     own_rows = draw_goal_rows(for_representation, data, rows, request.goals, discount) if request.goals else None
     return Batch(
         observations=data.observations[rows],

@@ -1,4 +1,4 @@
-"""A data card of Powderworld's images and strokes, made in one pass over the file."""
+"""A data card (a text summary) of Powderworld's images and brush strokes, made in one pass over the file."""
 
 from typing import NamedTuple
 
@@ -8,25 +8,25 @@ from mvl.data.card import span
 from mvl.data.sources.images import Images
 
 GRID = 8
-"""Places of the brush along x and along y."""
+"""Positions of the brush along x and along y."""
 STAGES = ("element", "x", "y")
-"""What the three steps of a stroke tell."""
+"""What the actions of the three steps of a stroke choose."""
 
 
-class Seen(NamedTuple):
-    """What one pass over the images finds."""
+class ImageStatistics(NamedTuple):
+    """Statistics of all images of a file."""
 
     lowest: np.ndarray  # (channels,)
     highest: np.ndarray  # (channels,)
     mean: np.ndarray  # (channels,)
-    still: int
-    """Transitions after which the image is the same."""
+    unchanged: int
+    """Transitions that do not change the image."""
 
 
 def image_card(images: Images) -> str:
     """Episodes, shapes, memory, ranges of the channels, how often each action is taken, and warnings, as text."""
     lengths = np.diff(np.concatenate([[-1], images.ends])) - 1
-    seen, counts = look(images), strokes(images)
+    statistics, counts = image_statistics(images), action_counts(images)
     head = [
         f"file          {images.path}",
         f"episodes      {len(lengths)}",
@@ -35,11 +35,11 @@ def image_card(images: Images) -> str:
         f"actions       one of {counts.shape[1]}: {', '.join(STAGES)} in turn",
         f"memory        {np.prod(images.shape, dtype=float) / 1e6:.1f} MB ({images.path.stat().st_size / 1e6:.1f} MB packed)",
     ]
-    warnings = [f"  ! {line}" for line in looks_wrong(seen, counts)] or ["  nothing"]
-    return "\n".join([*head, "", *_channels(seen), "", *_shares(counts), "", "looks wrong:", *warnings])
+    warnings = [f"  ! {line}" for line in looks_wrong(statistics, counts)] or ["  nothing"]
+    return "\n".join([*head, "", *_channels(statistics), "", *_shares(counts), "", "looks wrong:", *warnings])
 
 
-def look(images: Images) -> Seen:
+def image_statistics(images: Images) -> ImageStatistics:
     channels = images.shape[-1]
     lowest, highest, total = np.full(channels, 255), np.zeros(channels, int), np.zeros(channels)
     same: list[np.ndarray] = []
@@ -52,10 +52,10 @@ def look(images: Images) -> Seen:
         same.append((joined[1:] == joined[:-1]).all(axis=(1, 2, 3)))
         last = chunk[-1:]
     mean = total / np.prod(images.shape[:3], dtype=float)
-    return Seen(lowest, highest, mean, int(np.delete(np.concatenate(same), images.ends[:-1]).sum()))
+    return ImageStatistics(lowest, highest, mean, int(np.delete(np.concatenate(same), images.ends[:-1]).sum()))
 
 
-def strokes(images: Images) -> np.ndarray:
+def action_counts(images: Images) -> np.ndarray:
     """How often each action was taken at each of the three steps, (3, actions)."""
     starts = np.concatenate([[0], images.ends[:-1] + 1])
     lengths = np.diff(np.concatenate([[-1], images.ends]))
@@ -64,15 +64,15 @@ def strokes(images: Images) -> np.ndarray:
     return np.stack([np.bincount(images.actions[stage == index], minlength=most) for index in range(len(STAGES))])
 
 
-def _channels(seen: Seen) -> list[str]:
+def _channels(statistics: ImageStatistics) -> list[str]:
     lines = [f"{'':<16}{'lowest':>10}{'highest':>10}{'mean':>10}"]
-    for index, (low, high, mean) in enumerate(zip(seen.lowest, seen.highest, seen.mean, strict=True)):
+    for index, (low, high, mean) in enumerate(zip(statistics.lowest, statistics.highest, statistics.mean, strict=True)):
         lines.append(f"{'channel ' + str(index):<16}{low:>10}{high:>10}{mean:>10.4g}")
     return lines
 
 
 def _shares(counts: np.ndarray) -> list[str]:
-    """One line per action: its share of each step."""
+    """One line per action: its share of the actions at each step of a stroke."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     lines = [f"{'':<16}" + "".join(f"{stage:>10}" for stage in STAGES)]
     for index, row in enumerate(shares.T):
@@ -80,11 +80,11 @@ def _shares(counts: np.ndarray) -> list[str]:
     return lines
 
 
-def looks_wrong(seen: Seen, counts: np.ndarray) -> list[str]:
-    """Things that are allowed, but rarely meant."""
+def looks_wrong(statistics: ImageStatistics, counts: np.ndarray) -> list[str]:
+    """Warnings about data that is valid but probably not intended."""
     found = []
-    if seen.still:
-        found.append(f"{seen.still} transitions leave the image as it is; every step of a stroke shows in it")
+    if statistics.unchanged:
+        found.append(f"{statistics.unchanged} transitions leave the image as it is; every step of a stroke shows in it")
     beyond = counts[:, GRID:].sum()
     if beyond:
         found.append(f"{beyond} actions of {GRID} or more, which the environment replaces by random ones")

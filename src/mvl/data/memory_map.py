@@ -1,4 +1,4 @@
-"""Arrays that lie in files: read where they are needed, never whole in memory."""
+"""Memory-mapped arrays, read in chunks, so that a file may be larger than memory."""
 
 import math
 import mmap
@@ -8,66 +8,68 @@ from itertools import pairwise
 import numpy as np
 
 CHUNK = 2**25
-"""Bytes looked at together."""
+"""Bytes read at a time."""
 ALIGNED = 64
-"""Bytes that memory of a CPU device is aligned to."""
+"""Alignment in bytes of arrays that JAX uses on a CPU without copying them."""
 
 
 def file_of(array: np.ndarray) -> mmap.mmap | None:
-    """The mapped file an array looks into, if it does."""
-    looked_into: object = array
-    while isinstance(looked_into, np.ndarray):
-        looked_into = looked_into.base
-    return looked_into if isinstance(looked_into, mmap.mmap) else None
+    """The memory-mapped file that an array is a view of; None for an array in memory."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return base if isinstance(base, mmap.mmap) else None
 
 
-def let_go(file: mmap.mmap | None) -> None:
-    """What was read of the file need not stay in memory; it comes back when it is looked at again."""
+def release_pages(file: mmap.mmap | None) -> None:
+    """Free the memory of pages that were read from the file; they are read again when they are next accessed."""
     if file is not None and hasattr(mmap, "MADV_DONTNEED"):
         file.madvise(mmap.MADV_DONTNEED)
 
 
-def rows_of_chunk(array: np.ndarray) -> int:
+def rows_per_chunk(array: np.ndarray) -> int:
+    """How many rows of the array make about `CHUNK` bytes."""
     return max(1, CHUNK // max(1, array[:1].nbytes))
 
 
 def chunks(array: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The array piece by piece, each with its first row; what was read of a file is let go again."""
-    rows, file = rows_of_chunk(array), file_of(array)
+    """Yields the array in chunks, each after the number of its first row; pages of a file are released after each chunk."""
+    rows, file = rows_per_chunk(array), file_of(array)
     for first in range(0, len(array), rows):
         yield first, array[first : first + rows]
-        let_go(file)
+        release_pages(file)
 
 
 def take(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The rows, (..., d), from here and there.
+    """The rows of these numbers (...), as an array (..., d).
 
-    Of a file they are taken in the order in which they lie there, so that a page that comes in serves all its rows, and
-    piece by piece, so that little of the file is in memory at a time.
+    From a file they are read in file order, so that each page is read once, and in chunks, so that only a small part of
+    the file is in memory at a time.
     """
     file = file_of(array)
     if file is None:
-        return array[rows]
-    asked = rows.reshape(-1)
-    order, step = np.argsort(asked), rows_of_chunk(array)
-    cuts = np.searchsorted(asked, np.arange(0, len(array) + step, step), sorter=order)
-    taken = _room((len(asked), *array.shape[1:]), array.dtype)
+        in_memory: np.ndarray = array[rows]
+        return in_memory
+    numbers = rows.reshape(-1)
+    order, step = np.argsort(numbers), rows_per_chunk(array)
+    cuts = np.searchsorted(numbers, np.arange(0, len(array) + step, step), sorter=order)
+    taken = _aligned_empty((len(numbers), *array.shape[1:]), array.dtype)
     for first, last in pairwise(cuts):
         if first < last:
-            here = order[first:last]
-            taken[here] = array[asked[here]]
-            let_go(file)
+            places = order[first:last]
+            taken[places] = array[numbers[places]]
+            release_pages(file)
     return taken.reshape(*rows.shape, *array.shape[1:])
 
 
-def _room(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array that begins where jax takes it for its own, without a copy."""
+def _aligned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialized array with the alignment at which JAX uses it without a copy."""
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + ALIGNED, np.uint8)
     start = -memory.ctypes.data % ALIGNED
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def fits(needed: int, room: int | None) -> bool:
-    """Whether data may lie in memory: half of it is left for everything else; so it is assumed where nothing is known."""
-    return room is None or needed <= room // 2
+def fits(needed: int, free: int | None) -> bool:
+    """Whether data of this many bytes fits in half of the free memory; true if the free memory is unknown (None)."""
+    return free is None or needed <= free // 2

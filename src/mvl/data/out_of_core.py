@@ -1,7 +1,7 @@
-"""Data that stays where it is: rows are drawn by number, and looked up outside of the compiled program.
+"""Out-of-core data: row numbers are sampled on the device, and the rows are read on the host.
 
-The goal streams do not know the difference. They index tables; here a table answers with the numbers it was asked for,
-and `look_up` puts the rows themselves in their place, from arrays in memory or in mapped files.
+Sampling (`mvl.data.goals`) is the same as for data on the device: it indexes tables. Here a table returns a request for the
+rows, and `look_up` replaces the requests by the rows, from arrays in memory or in memory-mapped files.
 """
 
 import math
@@ -14,51 +14,55 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from mvl.batches import Batch
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows
 from mvl.data.memory_map import take
-from mvl.types import Batch
 
 Drawn = TypeVar("Drawn", Batch, list[Batch])
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["rows"], meta_fields=["table"])
 @dataclass(frozen=True)
-class Asked:
-    """Rows of a table that someone wants."""
+class RowRequest:
+    """A request for rows of a table, given by number."""
 
     table: str
     rows: Array
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """A table that answers with what it was asked for."""
+class RequestTable:
+    """Takes the place of a table: indexing it with row numbers returns a request for these rows."""
 
     table: str
 
-    def __getitem__(self, rows: Array) -> Asked:
-        return Asked(self.table, rows)
+    def __getitem__(self, rows: Array) -> RowRequest:
+        return RowRequest(self.table, rows)
 
 
 @dataclass(frozen=True)
-class Nth:
-    """The n-th row that is not among the last `spared` of its episode, without a list of all such rows."""
+class NthRow:
+    """Takes the place of the list of all rows except the last `excluded` of each episode: element n is computed."""
 
-    before: Array  # (episodes,) such rows up to the end of each episode
-    spared: int
+    counts: Array  # (episodes,) how many such rows there are up to the end of each episode
+    excluded: int
+
+    @classmethod
+    def of(cls, lengths: np.ndarray, excluded: int) -> "NthRow":
+        return cls(jnp.asarray(np.cumsum(lengths - excluded), jnp.int32), excluded)
 
     def __getitem__(self, numbers: Array) -> Array:
-        return numbers + self.spared * jnp.searchsorted(self.before, numbers, side="right").astype(jnp.int32)
+        return numbers + self.excluded * jnp.searchsorted(self.counts, numbers, side="right").astype(jnp.int32)
 
     @property
     def shape(self) -> tuple[Array]:
-        return (self.before[-1],)
+        return (self.counts[-1],)
 
 
 @dataclass(frozen=True)
-class OfEpisode:
-    """A number that all rows of an episode share, told from where episodes end."""
+class PerEpisode:
+    """Takes the place of an array (rows,) that has the same number at all rows of an episode."""
 
     ends: Array  # (episodes,)
     numbers: Array  # (episodes,)
@@ -68,53 +72,53 @@ class OfEpisode:
 
 
 class Mapped(NamedTuple):
-    """A dataset whose rows are looked up."""
+    """A dataset whose rows are read on the host."""
 
     rows: Rows
-    """What sampling needs, with row numbers in place of rows."""
+    """What sampling needs, with tables that return requests."""
     tables: dict[str, np.ndarray]
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Mapped":
         lengths = np.diff(np.concatenate([[-1], dataset.ends]))
         ends = jnp.asarray(dataset.ends, jnp.int32)
-        nth = lambda spared: Nth(jnp.asarray(np.cumsum(lengths - spared), jnp.int32), spared)
-        told = "observations" if dataset.oracle is None else "oracle"
+        goals = "observations" if dataset.oracle is None else "oracle"
         rows = Rows(
-            observations=Numbers("observations"),
-            actions=Numbers("actions"),
-            goals=Numbers(told),
-            transitions=nth(1),
-            early=nth(2),
-            first_rows=OfEpisode(ends, jnp.asarray(dataset.starts, jnp.int32)),
-            final_goals=OfEpisode(ends, ends - 1),
+            observations=RequestTable("observations"),
+            actions=RequestTable("actions"),
+            goals=RequestTable(goals),
+            transitions=NthRow.of(lengths, excluded=1),
+            early=NthRow.of(lengths, excluded=2),
+            first_rows=PerEpisode(ends, jnp.asarray(dataset.starts, jnp.int32)),
+            final_goals=PerEpisode(ends, ends - 1),
         )
         tables = {"observations": dataset.observations, "actions": dataset.actions}
         tables |= {} if dataset.oracle is None else {"oracle": dataset.oracle}
         return cls(rows, tables)
 
     def look_up(self, drawn: Drawn) -> Drawn:
-        """Rows in place of their numbers, in a batch or several: one look at every table, each wish in it once.
+        """A batch or several with every request replaced by its rows.
 
-        A state that is its own goal is wished for twice, under the same numbers.
+        Each table is read once, and equal requests only once: states and goals may request the same rows.
         """
-        wishes: dict[str, dict[bytes, np.ndarray]] = {}
-        for asked in _asked(drawn):
-            numbers = np.asarray(asked.rows)
-            wishes.setdefault(asked.table, {})[numbers.tobytes()] = numbers
-        found = {table: self._rows(table, wanted) for table, wanted in wishes.items()}
-        fill = lambda leaf: found[leaf.table][np.asarray(leaf.rows).tobytes()] if isinstance(leaf, Asked) else leaf
-        return jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, Asked))
+        requests: dict[str, dict[bytes, np.ndarray]] = {}
+        for request in _requests(drawn):
+            numbers = np.asarray(request.rows)
+            requests.setdefault(request.table, {})[numbers.tobytes()] = numbers
+        found = {table: self._rows(table, wanted) for table, wanted in requests.items()}
+        fill = lambda leaf: found[leaf.table][np.asarray(leaf.rows).tobytes()] if isinstance(leaf, RowRequest) else leaf
+        filled: Drawn = jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, RowRequest))
+        return filled
 
-    def _rows(self, table: str, wishes: dict[bytes, np.ndarray]) -> dict[bytes, np.ndarray]:
-        taken = take(self.tables[table], np.stack(list(wishes.values())))
-        return dict(zip(wishes, taken, strict=True))
+    def _rows(self, table: str, requests: dict[bytes, np.ndarray]) -> dict[bytes, np.ndarray]:
+        taken = take(self.tables[table], np.stack(list(requests.values())))
+        return dict(zip(requests, taken, strict=True))
 
     def bytes_of(self, drawn: Drawn) -> int:
-        """What looking it up takes, at most."""
-        return sum(math.prod(asked.rows.shape) * self.tables[asked.table][:1].nbytes for asked in _asked(drawn))
+        """Upper bound on the bytes of the rows that `look_up` reads."""
+        return sum(math.prod(request.rows.shape) * self.tables[request.table][:1].nbytes for request in _requests(drawn))
 
 
-def _asked(drawn: Drawn) -> list[Asked]:
-    leaves = jax.tree.leaves(drawn, is_leaf=lambda leaf: isinstance(leaf, Asked))
-    return [leaf for leaf in leaves if isinstance(leaf, Asked)]
+def _requests(drawn: Drawn) -> list[RowRequest]:
+    leaves = jax.tree.leaves(drawn, is_leaf=lambda leaf: isinstance(leaf, RowRequest))
+    return [leaf for leaf in leaves if isinstance(leaf, RowRequest)]

@@ -1,4 +1,4 @@
-"""Resumable HTTP downloads: a partial file is continued only with bytes of the same version of the same address."""
+"""Resumable HTTP downloads: a partial file is continued only if the file at the same address has not changed."""
 
 import json
 import os
@@ -20,34 +20,34 @@ TIMEOUT = 30.0
 
 @dataclass(frozen=True)
 class Version:
-    """What a source says about the bytes it sends; an empty string or zero stands for what it does not say."""
+    """The version of a file, by the HTTP headers of its response; an empty string or zero for headers that are missing."""
 
     address: str
     etag: str
     modified: str
-    """The Last-Modified date, if it is at least a second older than the answer; a younger file may change once more under it."""
+    """The Last-Modified date if it is at least a second older than the response; else the file may change without a new date."""
     total: int
     """Bytes of the whole file."""
 
     @classmethod
-    def of(cls, address: str, answer: Any) -> "Version":
-        """The version an answer with the whole file is of; to be called before its body is read."""
-        return cls(address, answer.headers.get("ETag", ""), _strong_date(answer.headers), answer.length or 0)
+    def of(cls, address: str, response: Any) -> "Version":
+        """The version in a response with the whole file; to be called before the body is read."""
+        return cls(address, response.headers.get("ETag", ""), _strong_date(response.headers), response.length or 0)
 
     @property
     def validator(self) -> str:
         """Value of `If-Range`; empty if the source offers no strong one (RFC 9110, 13.1.5)."""
         return ("" if self.etag.startswith("W/") else self.etag) if self.etag else self.modified
 
-    def continued_by(self, answer: Any, start: int) -> bool:
-        """Whether a partial answer (206) holds the bytes of this version from `start` on."""
-        headers, named = answer.headers, "ETag" if self.etag else "Last-Modified"
+    def continued_by(self, response: Any, start: int) -> bool:
+        """Whether a partial response (206) has the bytes of this version from `start` on."""
+        headers, named = response.headers, "ETag" if self.etag else "Last-Modified"
         sent = re.fullmatch(rf"bytes {start}-\d+/({self.total}|\*)", headers.get("Content-Range", ""))
         return sent is not None and headers.get(named, self.validator) == self.validator
 
 
 def _strong_date(headers: Message) -> str:
-    """The Last-Modified date of an answer if it identifies the version, otherwise an empty string (RFC 9110, 8.8.2.2)."""
+    """The Last-Modified date of a response if it identifies the version, otherwise an empty string (RFC 9110, 8.8.2.2)."""
     try:
         age = parsedate_to_datetime(headers["Date"]) - parsedate_to_datetime(headers["Last-Modified"])
     except (TypeError, ValueError):
@@ -55,64 +55,65 @@ def _strong_date(headers: Message) -> str:
     return headers["Last-Modified"] if age.total_seconds() >= 1 else ""
 
 
-def arriving(address: str, partial: Path) -> Iterator[tuple[int, int]]:
-    """Download into `partial`; yields bytes so far and in all.
+def download_chunks(address: str, partial: Path) -> Iterator[tuple[int, int]]:
+    """Download into `partial`; yields the bytes so far and the bytes in total after each chunk.
 
-    What an interrupted download left there is continued if it is of the same version of the same address. Otherwise it is
-    replaced as soon as the source answers.
+    The partial file of an interrupted download is continued if it has the same address and version; otherwise it is
+    replaced as soon as the server responds.
     """
-    version, have = _noted(partial), partial.stat().st_size if partial.exists() else 0
+    version, have = _read_note(partial), partial.stat().st_size if partial.exists() else 0
     if version is None or version.address != address or not version.validator or have > version.total:
         version, have = None, 0
     elif have == version.total > 0:  # interrupted after the last byte
         yield have, have
         return
-    answer, start = _opened(address, version, have)
-    with answer:
+    response, start = _open(address, version, have)
+    with response:
         if version is None or not start:
-            version = Version.of(address, answer)
-            _note(partial, version)
-        yield from _written(answer, partial, start, version.total)
+            version = Version.of(address, response)
+            _write_note(partial, version)
+        yield from _write_body(response, partial, start, version.total)
 
 
 def discard(partial: Path) -> None:
-    """Remove a partial file and what is noted of it."""
+    """Remove a partial file and the note of its version."""
     partial.unlink(missing_ok=True)
-    _note_of(partial).unlink(missing_ok=True)
+    _note_path(partial).unlink(missing_ok=True)
 
 
 def finish(partial: Path, path: Path) -> None:
-    """Move a completed download into its place."""
+    """Move a completed download to its final path."""
     os.replace(partial, path)
-    _note_of(partial).unlink(missing_ok=True)
+    _note_path(partial).unlink(missing_ok=True)
 
 
-def _opened(address: str, version: Version | None, have: int) -> tuple[Any, int]:
-    """An answer of the source, and where its bytes start: after those at hand, or at zero if it sends the whole file."""
+def _open(address: str, version: Version | None, have: int) -> tuple[Any, int]:
+    """A response, and the position of its first byte in the file: `have`, or 0 if the server sends the whole file."""
     if version is not None and have:
         wanted = {"Range": f"bytes={have}-", "If-Range": version.validator}
         try:
-            answer: Any = urllib.request.urlopen(urllib.request.Request(address, headers=wanted), timeout=TIMEOUT)
+            response: Any = urllib.request.urlopen(urllib.request.Request(address, headers=wanted), timeout=TIMEOUT)
         except urllib.error.HTTPError as error:
             if error.code != 416:
                 raise
-            error.close()  # the file ends before what is at hand does: it is another one
+            error.close()  # the file is shorter than the partial one, so it is another version
         else:
-            if answer.status != 206:
-                return answer, 0
-            if version.continued_by(answer, have):
-                return answer, have
-            answer.close()
-    answer = urllib.request.urlopen(address, timeout=TIMEOUT)
-    if answer.status == 206:
-        answer.close()
-        raise OSError("sent a part of the file when asked for all of it")
-    return answer, 0
+            if response.status != 206:
+                return response, 0
+            if version.continued_by(response, have):
+                return response, have
+            response.close()
+    response = urllib.request.urlopen(address, timeout=TIMEOUT)
+    if response.status == 206:
+        response.close()
+        raise OSError("sent a part of the file when the whole was requested")
+    return response, 0
 
 
-def _written(answer: Any, partial: Path, done: int, total: int) -> Iterator[tuple[int, int]]:
+def _write_body(response: Any, partial: Path, done: int, total: int) -> Iterator[tuple[int, int]]:
+    """Append the body to a partial file of `done` bytes; yields the bytes so far and in total."""
     with open(partial, "ab" if done else "wb") as file:
-        while chunk := answer.read(CHUNK):
+        while chunk := response.read(CHUNK):
             file.write(chunk)
             done += len(chunk)
             yield done, total or done
@@ -120,20 +121,21 @@ def _written(answer: Any, partial: Path, done: int, total: int) -> Iterator[tupl
         raise OSError(f"ended after {done} of {total} bytes")
 
 
-def _note_of(partial: Path) -> Path:
+def _note_path(partial: Path) -> Path:
+    """File that has the version of a partial file."""
     return partial.with_name(f"{partial.name}.json")
 
 
-def _noted(partial: Path) -> Version | None:
-    """The version a partial file is of, if that is known."""
+def _read_note(partial: Path) -> Version | None:
+    """The version of a partial file, if it is known."""
     try:
-        return Version(**json.loads(_note_of(partial).read_text()))
+        return Version(**json.loads(_note_path(partial).read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def _note(partial: Path, version: Version) -> None:
-    """Note the version before its first byte is written; bytes of another one are removed before that."""
+def _write_note(partial: Path, version: Version) -> None:
+    """Save the version before its first byte is written, after removing the bytes of any other version."""
     partial.unlink(missing_ok=True)
-    with atomic(_note_of(partial)) as file:
+    with atomic(_note_path(partial)) as file:
         file.write_text(json.dumps(asdict(version)) + "\n")

@@ -1,4 +1,4 @@
-"""Arrays of an `.npz` file unpacked beside it, as plain `.npy` files that can be mapped."""
+"""Unpacks arrays of an `.npz` file to `.npy` files next to it, which can be memory-mapped."""
 
 import json
 import shutil
@@ -15,75 +15,80 @@ from mvl.errors import DataError
 from mvl.files import atomic, locked
 
 NOTE = "of.json"
-"""In the folder of arrays: the state of the file they were unpacked from."""
+"""File in the folder of unpacked arrays: size and date of the `.npz` file they come from."""
 
 
-def unpack(path: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """Memory-mapped arrays of these fields, floating-point numbers as float32.
+def unpack(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Memory-mapped arrays of these names, floating-point numbers as float32.
 
-    They are unpacked into a folder beside the file on first use, and again when the file has changed. One process unpacks;
+    They are unpacked into a folder next to the file on first use, and again when the file has changed. One process unpacks;
     others that need the same arrays wait for it.
     """
     folder = path.with_name(f".{path.stem}.unpacked")
-    found = _mapped(path, folder, fields)  # needs no lock, and so no permission to write
+    found = _mapped(path, folder, names)  # needs no lock, so it also works without permission to write
     if found is None:
         with locked(path.with_name(f"{folder.name}.lock"), f"waiting for another process that unpacks {path}"):
-            found = _mapped(path, folder, fields) or _unpacked(path, folder, fields)
+            found = _mapped(path, folder, names) or _unpacked(path, folder, names)
     return found
 
 
-def _mapped(path: Path, folder: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray] | None:
-    """The arrays, if all of them are there and of the file as it is now."""
+def _mapped(path: Path, folder: Path, names: tuple[str, ...]) -> dict[str, np.ndarray] | None:
+    """The arrays, if all of them were unpacked from the file as it is now; otherwise None."""
     state = _state(path)
     if _noted(folder) != state:
         return None
     try:
-        arrays = {field: np.load(folder / f"{field}.npy", mmap_mode="r") for field in fields}
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in names}
     except FileNotFoundError:
         return None
     return arrays if _noted(folder) == state else None  # another process may have begun to unpack a newer file
 
 
-def _unpacked(path: Path, folder: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The arrays, after unpacking those that are missing; for the holder of the lock."""
+def _unpacked(path: Path, folder: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """The arrays, after unpacking those that are missing; the caller must hold the lock."""
     state = _state(path)
     if _noted(folder) != state:
-        (folder / NOTE).unlink(missing_ok=True)  # first, so that nobody takes what is left for the whole
+        (folder / NOTE).unlink(missing_ok=True)  # first, so that no process uses a folder that is half removed
         if folder.exists():
             shutil.rmtree(folder)
         with atomic(folder / NOTE) as partial:
             partial.write_text(json.dumps(state))
     for leftover in folder.glob(".*"):  # of a process that was killed
         leftover.unlink()
-    for field in fields:
-        if not (folder / f"{field}.npy").exists():
-            _unpack(path, field, folder / f"{field}.npy")
+    for name in names:
+        if not (folder / f"{name}.npy").exists():
+            _unpack(path, name, folder / f"{name}.npy")
     if _state(path) != state:
         raise DataError(f"{path} was replaced while it was unpacked; try again.")
-    return {field: np.load(folder / f"{field}.npy", mmap_mode="r") for field in fields}
+    return {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in names}
 
 
 def _state(path: Path) -> dict[str, int]:
-    """What tells one version of a file from another."""
+    """Size and modification time of a file, which identify its version."""
     found = path.stat()
     return {"bytes": found.st_size, "changed": found.st_mtime_ns}
 
 
 def _noted(folder: Path) -> dict[str, int] | None:
-    """State of the file that the arrays of a folder are from."""
+    """State of the file from which the arrays of a folder were unpacked; None if unknown."""
     try:
-        return json.loads((folder / NOTE).read_text())
+        state: dict[str, int] = json.loads((folder / NOTE).read_text())
     except (FileNotFoundError, ValueError):
         return None
+    return state
 
 
-def _unpack(path: Path, field: str, target: Path) -> None:
+def _unpack(path: Path, name: str, target: Path) -> None:
+    """Write one array of an archive to an `.npy` file, in chunks."""
     try:
         check_archive(path)
-        with zipfile.ZipFile(path) as archive, archive.open(f"{field}.npy") as member:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as member:
             shape, by_columns, dtype = header(member)
             if dtype.hasobject or (by_columns and len(shape) > 1):
-                raise DataError(f"{path}: {field} is an array of {dtype}{' by columns' * by_columns}, which cannot be mapped.")
+                raise DataError(
+                    f"{path}: {name} is an array of {dtype}{' by columns' * by_columns}, "
+                    "which cannot be mapped; save it as numbers in row order."
+                )
             kept = np.dtype(np.float32) if dtype.kind == "f" else dtype
             with atomic(target) as partial, open(partial, "wb") as file:
                 head = {"descr": npy.dtype_to_descr(kept), "fortran_order": False, "shape": shape}
@@ -92,26 +97,28 @@ def _unpack(path: Path, field: str, target: Path) -> None:
                 while block := member.read(CHUNK // dtype.itemsize * dtype.itemsize):
                     written += file.write(np.frombuffer(block, dtype).astype(kept).tobytes())
                 if written != int(np.prod(shape)) * kept.itemsize:
-                    raise DataError(f"{path}: {field} is cut short; make or download it again.")
+                    raise DataError(f"{path}: {name} is cut short; make or download it again.")
     except UNREADABLE as error:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
 
 
 class Header(NamedTuple):
-    """What is known of an array before any of it is read."""
+    """Shape, order and type of an array in an `.npy` file."""
 
     shape: tuple[int, ...]
     by_columns: bool
+    """Whether the array is stored in Fortran order."""
     dtype: np.dtype
 
 
 def header(member: Any) -> Header:
+    """Read the header of an open `.npy` file."""
     version = npy.read_magic(member)
     return Header(*(npy.read_array_header_1_0(member) if version == (1, 0) else npy.read_array_header_2_0(member)))
 
 
 def headers(path: Path) -> dict[str, Header]:
-    """Of every array of an `.npz` file."""
+    """Headers of all arrays of an `.npz` file, by name."""
     try:
         check_archive(path)
         with zipfile.ZipFile(path) as archive:

@@ -1,1 +1,1 @@
-"""A trained policy, outside of training."""
+"""Use of a trained policy: in Python, and in the viewer."""

@@ -1,4 +1,4 @@
-"""A policy from a run folder: act(observation, goal)."""
+"""Trained policies from run folders: act(observation, goal)."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from mvl.types import Shapes
 
 
 class LoadedPolicy:
-    """A trained policy; the same calls in the same order give the same actions."""
+    """A trained policy; its random draws are seeded, so the same calls in the same order give the same actions."""
 
     def __init__(
         self, learner: Learner, params: Parameters, seed: int = 0, action_range: list[list[float]] | None = None
@@ -25,9 +25,9 @@ class LoadedPolicy:
         self._values = jax.jit(learner.values)
 
     def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
-        """An action for one observation and goal, or a row of actions for rows of them.
+        """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
-        In [-1, 1], or in the data's own units if they were rescaled when it was imported.
+        They are in [-1, 1], or in the units of the data if its actions were rescaled when it was imported.
         """
         observation, goal = self._checked(observation, goal)
         self._key, key = jax.random.split(self._key)
@@ -35,26 +35,28 @@ class LoadedPolicy:
         if self._range is None:
             return action
         low, high = self._range
-        return low + (action + 1) / 2 * (high - low)
+        scaled: np.ndarray = low + (action + 1) / 2 * (high - low)
+        return scaled
 
     def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """V(observation, goal): minus the discounted number of steps it takes."""
+        """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""
         return np.asarray(self._values(self._params, *self._checked(observation, goal), self._key))
 
     def _checked(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both as finite float32 arrays of the expected sizes; anything else is refused."""
         pair = []
         for name, array, size in (("observation", observation, self.shapes.observation), ("goal", goal, self.shapes.goal)):
             array = np.asarray(array, np.float32)
             if array.ndim == 0 or array.shape[-1] != size:
                 raise UsageError(f"{name} has shape {array.shape}; its last axis must have length {size}.")
             if not np.isfinite(array).all():
-                raise UsageError(f"{name} has a value that is not finite.")
+                raise UsageError(f"{name} has a value that is not finite; give finite numbers.")
             pair.append(array)
         return pair[0], pair[1]
 
 
 def load_policy(run: Path | str, seed: int | None = None) -> LoadedPolicy:
-    """The policy of a run's last checkpoint; `seed` picks one of several trained together (the first if not given)."""
+    """The policy of a run's last checkpoint; `seed` chooses one of several trained together (by default the first)."""
     description, learner, state = restore(run)
     chosen = description.experiment.seeds[0] if seed is None else seed
     if chosen not in description.experiment.seeds:

@@ -1,1 +1,1 @@
-"""How good a policy is: many environments stepped together."""
+"""Evaluation of policies in many environments, which are stepped together."""

@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from mvl.evaluation.film import AT_ONCE, Film, Filmed
+from mvl.evaluation.film import AT_ONCE, Film, FilmedSimulator
 from mvl.processes import Worker
 from mvl.tasks.simulator import Simulator, Start
 from mvl.tasks.task import Task
 
 
-def maker(task: Task, film: Film | None) -> Callable[[], Simulator | Filmed]:
-    """Makes the simulators of one process."""
+def simulator_maker(task: Task, film: Film | None) -> Callable[[], Simulator | FilmedSimulator]:
+    """The function that makes the simulators of one process."""
     if film:
-        return lambda: Filmed(task, film)
+        return lambda: FilmedSimulator(task, film)
     return task.shared_simulators(task) if task.shared_simulators else task.make_simulator
 
 
@@ -30,11 +30,11 @@ class Player:
 
     def __init__(self, task: Task, scratch: str, film: Film | None) -> None:
         tempfile.tempdir = scratch
-        self.make = maker(task, film)
-        self.simulators: list[Simulator | Filmed] = []
+        self.make = simulator_maker(task, film)
+        self.simulators: list[Simulator | FilmedSimulator] = []
 
     def __call__(self, request: list[Start] | np.ndarray) -> Any:
-        """Starts begin new episodes; actions (episodes, a) are one step of each."""
+        """A list of starts begins new episodes; an array of actions (episodes, a) makes one step of each."""
         if isinstance(request, list):
             self.simulators += [self.make() for _ in range(len(request) - len(self.simulators))]
             self.active = self.simulators[: len(request)]
@@ -43,8 +43,8 @@ class Player:
         return np.array(observations), [one.done for one in self.active], [one.success for one in self.active]
 
 
-class Here:
-    """A worker in this process, for environments that another process could not import."""
+class InProcessWorker:
+    """A worker without a process of its own, for environments that another process could not import."""
 
     def __init__(self, task: Task, scratch: str, film: Film | None) -> None:
         self.player = Player(task, scratch, film)
@@ -60,48 +60,48 @@ class Here:
 
 
 class Environments:
-    """Environments of one task, distributed over processes. What happens in them does not depend on how many.
+    """Environments of one task, distributed over processes. Episodes do not depend on the number of processes.
 
     A process that dies is replaced once per round of episodes. The new one plays its episodes again from their starts with
-    the same actions, and so comes to the same states.
+    the same actions, and so reaches the same states.
     """
 
     def __init__(self, task: Task, workers: int, film: Film | None = None) -> None:
         self.task = task
-        sent = replace(task, data=None, name=str(task), env=task.env_function, goal=None, success=task.success_function)
+        portable = replace(task, data=None, name=str(task), env=task.env_function, goal=None, success=task.success_function)
         self.at_once = min(task.at_once, AT_ONCE) if film else task.at_once
         renderer = {"MUJOCO_GL": film.backend} if film else {}
         self.scratch = tempfile.mkdtemp(prefix="mvl-")  # environments leave model files behind
-        self.workers: list[Worker | Here]
-        if can_be_sent(sent):
+        self.workers: list[Worker | InProcessWorker]
+        if can_be_pickled(portable):
             logs = [Path(self.scratch) / f"worker{index}.log" for index in range(workers)]
-            self.workers = [Worker(Player, sent, self.scratch, film, log=log, environment=renderer) for log in logs]
+            self.workers = [Worker(Player, portable, self.scratch, film, log=log, environment=renderer) for log in logs]
         else:
-            self.workers = [Here(sent, self.scratch, film)]
+            self.workers = [InProcessWorker(portable, self.scratch, film)]
 
     def reset(self, starts: list[Start]) -> tuple[np.ndarray, np.ndarray]:
         """Begin these episodes: observations (episodes, d) and goals (episodes, k)."""
         count = len(self.workers)
-        self.cuts = [len(starts) * index // count for index in range(count + 1)]
+        self.bounds = [len(starts) * index // count for index in range(count + 1)]
         pairs = [pair for answer in self._ask(starts, new_round=True) for pair in answer]
         return np.array([pair[0] for pair in pairs], np.float32), np.array([pair[1] for pair in pairs], np.float32)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Observations, whether each episode is over, and what it has reached by now, (episodes, 1 or subtasks)."""
+        """Observations (episodes, d), whether each episode is over (episodes,), and its successes (episodes, 1 or subtasks)."""
         answers = self._ask(actions, new_round=False)
         observations, done, success = zip(*[answer for answer in answers if len(answer[1])], strict=True)
         return np.concatenate(observations).astype(np.float32), np.concatenate(done), np.concatenate(success)
 
     def _ask(self, rows: list[Start] | np.ndarray, new_round: bool) -> list[Any]:
         """Every worker's answer to its share of the rows."""
-        for worker, first, last in zip(self.workers, self.cuts, self.cuts[1:], strict=False):
+        for worker, first, last in zip(self.workers, self.bounds, self.bounds[1:], strict=False):
             worker.ask(rows[first:last], new_round)
         return [worker.answer() for worker in self.workers]
 
     def close(self) -> None:
         for worker in self.workers:
             if isinstance(worker, Worker):
-                worker.pipe.close()  # all of them end at the same time
+                worker.pipe.close()  # so that all of them end at the same time
         for worker in self.workers:
             worker.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -113,7 +113,7 @@ class Environments:
         self.close()
 
 
-def can_be_sent(task: Task) -> bool:
+def can_be_pickled(task: Task) -> bool:
     """Whether another process can import the task's functions: they are neither local nor part of the running script."""
     try:
         return b"__main__" not in pickle.dumps(task)

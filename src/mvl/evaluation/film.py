@@ -1,4 +1,4 @@
-"""Episodes as mp4 files, written by the worker that plays them. Needs imageio-ffmpeg, and something MuJoCo can render with."""
+"""Episodes as mp4 files, written by the worker that plays them. Needs imageio-ffmpeg, and a renderer for MuJoCo."""
 
 import atexit
 from dataclasses import dataclass
@@ -17,35 +17,36 @@ AT_ONCE = 8
 
 
 def check_installed() -> None:
-    """Say what is missing before anything is started."""
+    """Raise MvlError if imageio-ffmpeg is missing."""
     if find_spec("imageio_ffmpeg") is None:
         raise MvlError("videos need imageio-ffmpeg; install it with: pip install 'mollified-value-learning[video]'")
 
 
 @dataclass(frozen=True)
 class Film:
-    """How episodes are filmed, and where to."""
+    """How episodes are filmed, and the folder of the files."""
 
     folder: str
     backend: str
     """What MuJoCo renders with: egl, osmesa or glfw."""
     size: int
-    """Width and height in pixels; even, as H.264 wants it."""
+    """Width and height in pixels; H.264 needs an even number."""
     fps: int = 30
     frames: int = 500
-    """Of a longer episode every second, third, ... step is shown, so that there are no more than this many."""
+    """Upper limit of frames per film; of longer episodes only every second, third, ... step is shown."""
 
     def file(self, start: Start) -> Path:
+        """The file of the episode with this start."""
         return Path(self.folder) / f"{start.goal}-{start.seed}.mp4"
 
 
-class Filmed:
-    """An environment whose episodes are filmed."""
+class FilmedSimulator:
+    """A simulator that films each of its episodes."""
 
     def __init__(self, task: Task, film: Film) -> None:
         self.task, self.film = task, film
         self.simulator = task.make_simulator()
-        self.every = -(-task.episode_limit(self.simulator.env) // film.frames)
+        self.stride = -(-task.episode_limit(self.simulator.env) // film.frames)
         self.renderer: Any = None
         self.model: Any = None
 
@@ -60,8 +61,8 @@ class Filmed:
     def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
         import imageio_ffmpeg
 
-        answer = self.simulator.reset(start)
-        # The encoder of a worker that died may still be writing: it keeps the old file, this one gets a new file.
+        first = self.simulator.reset(start)
+        # The encoder of a worker that died may still be writing to the old file, so a new one is made.
         self.film.file(start).unlink(missing_ok=True)
         size, browsers = self.film.size, ["-movflags", "+faststart", "-preset", "veryfast"]
         self.writer = imageio_ffmpeg.write_frames(
@@ -70,36 +71,36 @@ class Filmed:
         )  # fmt: skip
         self.writer.send(None)
         self.steps = 0
-        self._shoot()
-        return answer
+        self._write_frames()
+        return first
 
     def step(self, action: np.ndarray) -> np.ndarray:
-        """The next observation, shown if its turn has come; after the last, which is held for a moment, nothing more."""
+        """The next observation; every `stride`-th one is filmed, and the last one is shown for half a second."""
         if self.done:
             return self.simulator.observation
         observation = self.simulator.step(action)
         self.steps += 1
         if self.done:
-            self._shoot(times=self.film.fps // 2)
+            self._write_frames(count=self.film.fps // 2)
             self.writer.close()
-        elif self.steps % self.every == 0:
-            self._shoot()
+        elif self.steps % self.stride == 0:
+            self._write_frames()
         return observation
 
-    def _shoot(self, times: int = 1) -> None:
-        """Write the current state as frames: rendered by MuJoCo, or else by the environment itself."""
+    def _write_frames(self, count: int = 1) -> None:
+        """Write a picture of the current state `count` times: rendered by MuJoCo, or else by the environment itself."""
         env = self.simulator.env.unwrapped
         if hasattr(env, "model"):
             if env.model is not self.model:  # some environments compile a new model at a reset
-                self._aim(env.model)
+                self._make_renderer(env.model)
             self.renderer.update_scene(env.data, camera=self.task.camera(env) if self.task.camera else -1)
             frame = np.ascontiguousarray(self.renderer.render())
         else:
             frame = _resized(self.simulator.env.render(), self.film.size, self.task)
-        for _ in range(times):
+        for _ in range(count):
             self.writer.send(frame)
 
-    def _aim(self, model: Any) -> None:
+    def _make_renderer(self, model: Any) -> None:
         import mujoco
 
         if self.renderer is not None:
@@ -108,13 +109,13 @@ class Filmed:
         model.vis.global_.offwidth = model.vis.global_.offheight = self.film.size
         model.vis.headlight.ambient[:] = 0.3
         self.renderer = mujoco.Renderer(model, self.film.size, self.film.size)
-        # Without a graphics card shadows take most of the time; light from the camera makes up for what goes with them.
+        # Without a graphics card shadows take most of the rendering time; more light from the camera keeps forms visible.
         self.renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
-        atexit.register(self.renderer.close)  # later than that, its libraries are gone
+        atexit.register(self.renderer.close)  # the libraries that it needs are unloaded later
 
 
 def _resized(frame: Any, size: int, task: Task) -> np.ndarray:
-    """An environment's own picture, (size, size, 3), by nearest pixels."""
+    """A picture that the environment rendered, resized to (size, size, 3) with the nearest pixels."""
     if not isinstance(frame, np.ndarray) or frame.ndim != 3:
         raise MvlError(f"{task}: its environment does not render; make it with render_mode='rgb_array' to film it.")
     rows, columns = (np.arange(size) * length // size for length in frame.shape[:2])

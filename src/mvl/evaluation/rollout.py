@@ -1,4 +1,4 @@
-"""Play episodes of every task with one batched policy call per step, for all seeds at once."""
+"""Plays the episodes of an evaluation, with one batched policy call per step for all seeds and episodes."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -15,8 +15,8 @@ Act = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 class Played(NamedTuple):
     """Episodes of one evaluation."""
 
-    success: np.ndarray  # (seeds, tasks, episodes) bool: as the last step left it
-    """In a kitchen the tasks are its subtasks, all of the same episodes; `lengths` and `goals` have one task there."""
+    success: np.ndarray  # (seeds, tasks, episodes) bool: at the last step
+    """If a task has subtasks, they are the second axis here, while `lengths` and `goals` have one task."""
     lengths: np.ndarray  # (seeds, tasks, episodes) steps
     paths: list[np.ndarray]
     """Observations of each episode (length + 1, d), in the order seeds, tasks, episodes; empty unless recorded."""
@@ -24,15 +24,17 @@ class Played(NamedTuple):
 
     @property
     def per_task(self) -> np.ndarray:
-        return self.success.mean(axis=2)  # (seeds, tasks)
+        """Success rate of each task."""
+        return np.asarray(self.success.mean(axis=2))  # (seeds, tasks)
 
     @property
     def overall(self) -> np.ndarray:
-        return self.per_task.mean(axis=1)  # (seeds,)
+        """Mean success rate over tasks."""
+        return np.asarray(self.per_task.mean(axis=1))  # (seeds,)
 
 
 def starts(goals: int, episodes: int, seed: tuple[int, ...]) -> list[Start]:
-    """The episodes of an evaluation, goals in order; every one has its own seed."""
+    """The starts of an evaluation's episodes, ordered by goal; each has its own seed."""
     state = np.random.SeedSequence(seed).generate_state(goals * episodes)
     return [Start(1 + index // episodes, int(value)) for index, value in enumerate(state)]
 
@@ -46,7 +48,7 @@ def play(
     record: bool = False,
     only: Sequence[int] | None = None,
 ) -> Played:
-    """`episodes` for each evaluation goal, or for those in `only`, with every seed's policy; the same starts for all seeds."""
+    """Play `episodes` for each evaluation goal, or each in `only`, with the policy of every seed; starts are the same for all."""
     plan = starts(environments.task.goals, episodes, seed)
     numbers = np.array([number for number, start in enumerate(plan) if only is None or start.goal in only])
     size = max(1, environments.at_once // seeds)
@@ -64,7 +66,7 @@ def play(
 def _play_round(
     act: Act, environments: Environments, seeds: int, numbers: np.ndarray, plan: list[Start], record: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[list[np.ndarray]]]:
-    """The episodes of these numbers, to their ends."""
+    """Play these episodes of the plan to their ends: success, lengths, goals, and paths if recorded."""
     flat = environments.reset([plan[number] for number in numbers] * seeds)
     observations, goals = (array.reshape(seeds, len(numbers), -1) for array in flat)
     done = np.zeros((seeds, len(numbers)), bool)

@@ -1,1 +1,1 @@
-"""From a recipe to trained parameters."""
+"""Training: from a recipe to trained parameters."""

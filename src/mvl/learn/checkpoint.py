@@ -1,4 +1,4 @@
-"""Checkpoints: every array of the state by name in safetensors, a small JSON in its header, written atomically."""
+"""Checkpoints: a safetensors file with every array of the state by name, and JSON notes in its header; written atomically."""
 
 import json
 from collections.abc import Iterator
@@ -19,28 +19,31 @@ FORMAT = 1
 
 
 def _named(tree: Any) -> dict[str, Any]:
+    """Leaves of a tree, by their path in it."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}
 
 
 def save(path: Path, tree: Any, notes: dict[str, Any]) -> None:
-    """Write a tree of arrays, and notes that go with it."""
+    """Write a tree of arrays, and `notes` as JSON in the header."""
     arrays = {name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}
     with atomic(path) as partial:
-        # As bytes: safetensors reports a full disk by an error of its own, without the reason's number.
+        # Written as bytes, because safetensors' own writer reports a full disk without the system's error number.
         partial.write_bytes(serialized(arrays, {"mvl": json.dumps({"format": FORMAT, **notes})}))
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The file and its notes. A file that is shorter or longer than its header says is damaged; arrays are not checked."""
+    """The open file and its notes; DamagedError if its size does not match its header. Values of arrays are not checked."""
     try:
         with safe_open(path, framework="numpy") as file:
             notes = json.loads((file.metadata() or {}).get("mvl", "{}"))
             if not isinstance(notes, dict):
                 raise ValueError("its notes are not a JSON object")
             if notes.get("format") != FORMAT:
-                raise MvlError(f"{path}: written in checkpoint format {notes.get('format')}, this is {FORMAT}.")
+                raise MvlError(
+                    f"{path}: checkpoint format {notes.get('format')}, but this mvl reads {FORMAT}; use the mvl that wrote it."
+                )
             yield file, notes
     except (SafetensorError, ValueError) as error:
         raise DamagedError(f"{path}: not a readable checkpoint ({error}).") from None
@@ -49,7 +52,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 def step_of(path: Path) -> int:
-    """The step of the state in a checkpoint, without its other arrays."""
+    """The step of the state in a checkpoint; reads no other array."""
     with _opened(path) as (file, _):
         return int(file.get_tensor("step").flat[0])
 
@@ -61,12 +64,12 @@ def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
-    """The tree and the notes; names and shapes must be those of `like`."""
+    """The tree and the notes of a checkpoint; names and shapes must be those of `like`."""
     expected = _named(like)
     arrays, notes = load_arrays(path)
     if arrays.keys() != expected.keys():
         odd = sorted(arrays.keys() ^ expected.keys())
-        raise MvlError(f"{path}: does not fit this recipe; {odd[0]} is only in one of them.")
+        raise MvlError(f"{path}: does not fit this recipe: {odd[0]} is in only one of the two.")
     for name, leaf in expected.items():
         if arrays[name].shape != leaf.shape:
             raise MvlError(f"{path}: {name} has shape {arrays[name].shape}, the recipe makes {leaf.shape}.")

@@ -1,4 +1,4 @@
-"""A recipe as a learner: the sum of four losses, one optimizer step, a policy."""
+"""The learner of a recipe: the sum of the four parts' losses, one optimizer step, and the policy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from jax import Array
 from jax.lax import stop_gradient
 
 from mvl import registry
+from mvl.batches import Batch
 from mvl.data.goals import Rows, sample
 from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
-from mvl.learn.optimizer import Moved, move, optimizer
+from mvl.learn.optimizer import Variables, adam_step, optimizer
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import (
     Act,
-    Batch,
     CountsSteps,
     Encode,
     Field,
@@ -37,43 +37,42 @@ from mvl.types import (
 
 
 class Parameters(NamedTuple):
+    """Trained parameters of the parts; a regularizer has none."""
+
     representation: Params
     value: Params
     policy: Params
 
 
 class Targets(NamedTuple):
-    """Slowly moving copies."""
+    """Target networks: slowly moving copies of parameters."""
 
     representation: Params
     value: Params
 
 
 class State(NamedTuple):
-    """All that changes while training; with the seed's key and the step it fixes everything that follows."""
+    """Everything that changes during training; it determines all later steps."""
 
     params: Parameters
     targets: Targets
     optimizer: Any
-    seed: Array  # (): randomness of step t is a function of the seed and t alone
+    seed: Array  # (): the randomness of a step depends only on the seed and the step
     step: Array  # ()
 
 
-COUNTING = "recipes that plan: gcivl, hiql, gciql, qrl, trl, tdp, coe and what is built on them."
-
-
 def combine(losses: dict[str, Loss]) -> Loss:
-    """The sum of the losses; metrics carry the name of their part."""
+    """The sum of the losses; names of metrics begin with the name of their part."""
     metrics = {f"{part}/loss": loss for part, (loss, _) in losses.items()}
-    for part, (_, found) in losses.items():
-        metrics |= {f"{part}/{name}": value for name, value in found.items()}
+    for part, (_, own) in losses.items():
+        metrics |= {f"{part}/{name}": value for name, value in own.items()}
     return sum((loss for loss, _ in losses.values()), jnp.zeros(())), metrics
 
 
 def add(losses: list[Loss]) -> Loss:
-    """The sum of losses of one kind, and the mean of their metrics."""
+    """The sum of losses that have the same metrics, and the mean of those metrics."""
     total = sum((loss for loss, _ in losses), jnp.zeros(()))
-    return total, {name: jnp.stack([found[name] for _, found in losses]).mean() for name in losses[0][1]}
+    return total, {name: jnp.stack([metrics[name] for _, metrics in losses]).mean() for name in losses[0][1]}
 
 
 def _same_structure(one: Params, other: Params) -> bool:
@@ -87,7 +86,7 @@ class Learner:
 
     recipe: Recipe
     shapes: Shapes
-    """Sizes of the data; how goals are represented follows from the recipe."""
+    """Sizes of the data; those of represented goals are derived from the recipe."""
 
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
@@ -104,19 +103,20 @@ class Learner:
         return State(params, targets, moments, jnp.copy(seed), jnp.zeros((), jnp.int32))
 
     def targets(self, params: Parameters) -> Targets:
+        """Those of the parameters that have a slowly moving copy."""
         recipe = self.recipe
         return Targets(recipe.representation.targets(params.representation), recipe.value.targets(params.value))
 
     def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key, step: Array | None = None) -> Loss:
         """Representation + value + regularizer + policy; every stop-gradient between parts is written here.
 
-        Given a step, the regularizer has no weight before its start.
+        If a step is given, the regularizer has no weight before `regularizer_start`.
         """
         recipe = self.recipe
-        rep_key, see_key, geometry_key, act_see_key, act_key = jax.random.split(key, 5)
+        rep_key, view_key, regularizer_key, actor_view_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
         shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
-        view, actor_view = self.view(shaped, see_key), self.view(constant, act_see_key)
+        view, actor_view = self.view(shaped, view_key), self.view(constant, actor_view_key)
 
         def act(states: Array, goals: Array) -> Array:
             return recipe.policy.act(constant.policy, states, goals, actor_view, act_key, jnp.zeros(()))
@@ -127,9 +127,9 @@ class Learner:
             "value": value,
             "policy": recipe.policy.loss(params.policy, self.value_functions(constant), batch, actor_view, act_key),
         }
-        fields = self.fields(params, shaped, targets, batch, see_key, values)
+        fields = self.fields(params, shaped, targets, batch, view_key, values)
         if fields:
-            loss, metrics = add([recipe.regularizer(field, geometry_key) for field in fields])
+            loss, metrics = add([recipe.regularizer(field, regularizer_key) for field in fields])
             start = recipe.learning.regularizer_start
             losses["regularizer"] = (jnp.where(step < start, 0.0, loss) if start and step is not None else loss), metrics
         return combine(losses)
@@ -143,7 +143,7 @@ class Learner:
         return value.regress(values, params, targets, batch, encode), values
 
     def view(self, params: Parameters, key: Key) -> GoalView:
-        """Goals through the representation; every call within a step uses the same random draw."""
+        """Goals as represented; every call within a step uses the same random draw."""
         rep = self.recipe.representation
         project = rep.project if isinstance(rep, Projects) else lambda vectors: vectors
         return GoalView(lambda states, goals: rep.encode(params.representation, states, goals, key), project)
@@ -151,21 +151,21 @@ class Learner:
     def fields(
         self, params: Parameters, downstream: Parameters, targets: Targets, batch: Batch, key: Key, values: Array | None
     ) -> list[Field]:
-        """The surfaces to regularize: the value's, and a representation's own where it asks for that."""
+        """The surfaces to regularize: the value's, the representation's own or both, as its setting `regularized` says."""
         rep = self.recipe.representation
         chosen = rep.regularized if isinstance(rep, HasSurface) else "downstream"
-        found = []
+        surfaces = []
         if self.recipe.has_surface and chosen in ("downstream", "both"):
-            found.append(self.field(downstream, batch, key, targets)._replace(values_at_points=values))
+            surfaces.append(self.field(downstream, batch, key, targets)._replace(values_at_points=values))
         if isinstance(rep, HasSurface) and chosen in ("own", "both"):
-            found.append(rep.surface(params.representation, batch))
-        return found
+            surfaces.append(rep.surface(params.representation, batch))
+        return surfaces
 
     def field(self, params: Parameters, batch: Batch, key: Key, targets: Targets | None = None) -> Field:
-        """The value surface over observations; the goal is encoded anew at every point it is evaluated at.
+        """The value surface over observations; the goal is encoded again at every point where it is evaluated.
 
-        A value of actions alone is evaluated at the logged action, also at other points: it travels with the goal. With
-        `targets`, the field also has the surface of the slowly moving copies, if all of the value's parameters have them.
+        A value that has only a critic Q(s, a, g) is evaluated at the logged action at every point: the action is appended to
+        the goal. With `targets`, the field also has the target network's surface, if all of the value's parameters have one.
         """
         goals = batch.value_goals.vectors
         at = self.surface(params, key, goals.shape[-1])
@@ -177,7 +177,7 @@ class Learner:
         return Field(at, batch.observations, goals, target_at=target_at)
 
     def surface(self, params: Parameters, key: Key, size: int) -> Callable[[Array, Array], Array]:
-        """V at (points, goals), or the critic at (points, goals of this size with actions appended)."""
+        """V as a function of points and goals, or the critic; it takes goals of length `size` with actions appended."""
         value, encode = self.value_functions(params), self.view(params, key).encode
         if value.state_value:
             state_value = value.state_value
@@ -187,6 +187,7 @@ class Learner:
         return lambda points, pairs: critic(points, pairs[..., size:], encode(points, pairs[..., :size]))
 
     def value_functions(self, params: Parameters) -> ValueFunctions:
+        """The functions that the value offers, with its parameters bound."""
         value: Any = self.recipe.value
         bound = {
             name: (lambda *args, method=name: getattr(value, method)(params.value, *args)) if name in offered(value) else None
@@ -195,12 +196,13 @@ class Learner:
         return ValueFunctions(**bound)
 
     def sample(self, data: Rows, key: Key) -> Batch:
+        """A batch of transitions with the goals that the recipe trains on."""
         learning = self.recipe.learning
         streams = self.recipe.value_goals, learning.actor_goals
         return sample(key, data, learning.batch_size, streams, self.recipe.request, learning.discount)
 
     def keys(self, seed: Array, step: Array) -> tuple[Key, Key]:
-        """For drawing a batch, and for the losses on it."""
+        """Random keys of a step: for sampling its batch, and for the losses on it."""
         sample_key, loss_key = jax.random.split(jax.random.fold_in(jax.random.key(seed), step))
         return sample_key, loss_key
 
@@ -208,40 +210,42 @@ class Learner:
         """One optimizer step."""
         loss_key = self.keys(state.seed, state.step)[1]
         grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key, state.step)
-        learning, before = self.recipe.learning, Moved(state.params, state.targets, state.optimizer)
-        after = move(before, grads, learning.learning_rate, learning.target_rate, self.targets)
+        learning, before = self.recipe.learning, Variables(state.params, state.targets, state.optimizer)
+        after = adam_step(before, grads, learning.learning_rate, learning.target_rate, self.targets)
         return State(*after, state.seed, state.step + 1), metrics
 
-    def steps(self, state: State, data: Rows, count: int, split: BatchSharding | None = None) -> tuple[State, Metrics]:
-        """Many steps in one call; metrics of every step, stacked. All their batches are drawn at once, before the first step."""
+    def steps(self, state: State, data: Rows, count: int, sharding: BatchSharding | None = None) -> tuple[State, Metrics]:
+        """Many steps in one call; metrics of all steps, stacked. All batches are drawn before the first step."""
         batches = self.draw(data, state.seed, state.step + jnp.arange(count))
-        return self.updates(state, split.cut(batches) if split else batches)
+        return self.updates(state, sharding.constrain(batches) if sharding else batches)
 
     def draw(self, data: Rows, seed: Array, steps: Array) -> Batch:
-        """The batches of these steps, along a leading axis."""
+        """The batches of these steps, stacked along a leading axis."""
         return jax.vmap(lambda step: self.sample(data, self.keys(seed, step)[0]))(steps)
 
     def updates(self, state: State, batches: Batch) -> tuple[State, Metrics]:
-        """One step for each of the batches, which lie along a leading axis."""
+        """One step for each of the batches, which are stacked along a leading axis."""
         return jax.lax.scan(self.update, state, batches)
 
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
-        see_key, act_key = jax.random.split(key)
-        return self.recipe.policy.act(params.policy, states, goals, self.view(params, see_key), act_key, temperature)
+        """The policy's actions for goals as the data has them."""
+        view_key, act_key = jax.random.split(key)
+        return self.recipe.policy.act(params.policy, states, goals, self.view(params, view_key), act_key, temperature)
 
     def values(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
-        """What a picture of the value surface shows: V(s, g), heads averaged, or the critic of the policy's own action."""
+        """Values to plot: V(s, g) averaged over heads, or the critic at the policy's own action."""
         value, represented = self.value_functions(params), self.view(params, key).encode(states, goals)
         if value.state_value:
             return value.state_value(states, represented).mean(axis=0)
         if value.critic:
             return value.critic(states, self.act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
-        raise UsageError("this recipe learns no value.")
+        raise UsageError("this recipe learns no value; choose a run of one that does.")
 
     def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
-        """Steps from states to goals, as the value has it; in units of its own if a regularizer has changed its slope."""
+        """Steps from states to goals as the value counts them; a regularizer that flattens the value makes them fewer."""
         value = self.recipe.value
         if not isinstance(value, CountsSteps):
+            able = [name for name in registry.names("value") if hasattr(registry.part_class("value", name), "steps_to_go")]
             name = registry.name_of("value", value)
-            raise UsageError(f"value {name} says nothing about steps to a goal, which a planner needs; {COUNTING}")
+            raise UsageError(f"a plan needs a value that counts steps, which {name} does not; values that do: {', '.join(able)}.")
         return value.steps_to_go(self.values(params, states, goals, key), self.recipe.learning.discount)

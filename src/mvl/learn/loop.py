@@ -1,4 +1,4 @@
-"""Training as a stream of dispatches: many steps per call, several seeds in one call."""
+"""The training loop: many steps per compiled call, several seeds in one call."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -14,10 +14,10 @@ from mvl.data.out_of_core import Mapped
 from mvl.errors import MvlError
 from mvl.learn.devices import BatchSharding, SeedSharding
 from mvl.learn.learner import Learner, State
-from mvl.learn.prefetch import batches_read
+from mvl.learn.prefetch import read_batches
 
 Columns = dict[str, np.ndarray]
-"""Metrics of a dispatch, (seeds, steps) each."""
+"""Metrics of one compiled call by name, each (seeds, steps)."""
 
 
 class NonFiniteLossError(MvlError):
@@ -25,62 +25,67 @@ class NonFiniteLossError(MvlError):
 
 
 def over_seeds(function: Callable[..., Any], seeds: int, shared: int = 0) -> Callable[..., Any]:
-    """The function for several seeds in one call: leading axis on all but the last `shared` arguments.
+    """`function` for several seeds in one call; all but the last `shared` arguments get a leading seed axis.
 
-    On a CPU one after another, since products of several batched together are slower there (docs/speed.md). Elsewhere
-    side by side, which a small network needs to fill the device.
+    On a CPU the seeds run one after another, since batched matrix products are slower there (docs/speed.md). On other
+    devices they are vectorized, because one small network does not fill the device.
     """
 
-    def alone(*args: Any) -> Any:
-        own = args[: len(args) - shared]
-        out = function(*jax.tree.map(lambda leaf: leaf[0], own), *args[len(own) :])
+    def one_seed(*args: Any) -> Any:
+        per_seed = args[: len(args) - shared]
+        out = function(*jax.tree.map(lambda leaf: leaf[0], per_seed), *args[len(per_seed) :])
         return jax.tree.map(lambda leaf: leaf[None], out)
 
-    def together(*args: Any) -> Any:
-        own, common = args[: len(args) - shared], args[len(args) - shared :]
-        one = lambda mine: function(*mine, *common)
-        return jax.lax.map(one, own) if jax.default_backend() == "cpu" else jax.vmap(one)(own)
+    def many_seeds(*args: Any) -> Any:
+        per_seed, common = args[: len(args) - shared], args[len(args) - shared :]
 
-    return alone if seeds == 1 else together
+        def one(own: Any) -> Any:
+            return function(*own, *common)
+
+        return jax.lax.map(one, per_seed) if jax.default_backend() == "cpu" else jax.vmap(one)(per_seed)
+
+    return one_seed if seeds == 1 else many_seeds
 
 
 def initial_state(learner: Learner, seeds: Sequence[int]) -> State:
-    return jax.jit(jax.vmap(learner.init))(jnp.asarray(seeds, jnp.uint32))
+    """The states of all seeds before training, stacked along a leading seed axis."""
+    state: State = jax.jit(jax.vmap(learner.init))(jnp.asarray(seeds, jnp.uint32))
+    return state
 
 
 def dispatches(
-    learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int, split: BatchSharding | None = None
+    learner: Learner, state: State, data: Rows | Mapped, steps: int, per_call: int, sharding: BatchSharding | None = None
 ) -> Iterator[tuple[State, Columns]]:
-    """Train until `steps`, `per_call` steps at a time; the state that goes in is used up.
+    """Train until step `steps`, `per_call` steps per compiled call; yields the state and the metrics after each call.
 
-    With a `split`, rows lie on all of its devices already. Where several devices take part, the states that come out are
-    this process's own copies.
+    The arrays of the given state cannot be used afterwards (they are donated). With a `sharding`, `data` must be on all of
+    its devices. With several devices, the yielded states are copies on one device of this process.
     """
     seeds, calls = state.seed.shape[0], range(int(state.step[0]), steps, per_call)
-    spread = None if split else SeedSharding.over(seeds)
+    by_seed = None if sharding else SeedSharding.over(seeds)
     if isinstance(data, Mapped):
         function, shared = over_seeds(learner.updates, seeds), 0
-        feed: Iterator[Any] = batches_read(learner, data, np.asarray(state.seed), calls, split)
+        inputs: Iterator[Any] = read_batches(learner, data, np.asarray(state.seed), calls, sharding)
     else:
-        function, shared = over_seeds(lambda s, d: learner.steps(s, d, per_call, split), seeds, shared=1), 1
-        feed = repeat(spread.whole(data) if spread else data, len(calls))
-    placed = split or spread
+        function, shared = over_seeds(lambda s, d: learner.steps(s, d, per_call, sharding), seeds, shared=1), 1
+        inputs = repeat(by_seed.replicate(data) if by_seed else data, len(calls))
+    placement = sharding or by_seed
     run = jax.jit(
-        spread.on_each(function, shared) if spread else function,
+        by_seed.on_each(function, shared) if by_seed else function,
         donate_argnums=0,
-        out_shardings=split.everywhere if split else None,
+        out_shardings=sharding.replicated if sharding else None,
     )
-    state = placed.copied(state) if placed else state
-    for step, given in zip(calls, feed, strict=True):
-        with split.partitioning() if split else nullcontext():
+    state = placement.place(state) if placement else state
+    for step, given in zip(calls, inputs, strict=True):
+        with sharding.partitioning() if sharding else nullcontext():
             state, metrics = run(state, given)
         columns = {name: np.asarray(column) for name, column in metrics.items()}
         check_finite(columns, step)
-        yield placed.own_copy(state) if placed else state, columns
+        yield placement.to_one_device(state) if placement else state, columns
 
 
 def check_finite(columns: Columns, first_step: int) -> None:
-    """Stop at the first step whose loss is not a number: name the parts it came from, and what they were just before."""
+    """Raise NonFiniteLossError at the first step with a non-finite loss; it names the parts and their losses before it."""
     losses = {name.removesuffix("/loss"): column for name, column in columns.items() if name.endswith("/loss")}
     stacked = np.stack(list(losses.values()))  # (parts, seeds, steps)
     bad = ~np.isfinite(stacked)
@@ -92,6 +97,6 @@ def check_finite(columns: Columns, first_step: int) -> None:
     history = ", ".join(f"{name} {value:.3g}" for name, value in zip(losses, before, strict=False))
     raise NonFiniteLossError(
         f"the loss of the {' and the '.join(parts)} became non-finite at step {first_step + step + 1}"
-        f"{f' (one step before: {history})' if history else ''}; the last checkpoint is kept. "
-        "Try a smaller weight or learning rate."
+        f"{f' (one step before: {history})' if history else ''}; the last checkpoint is kept, "
+        "try a smaller weight or learning rate."
     )

@@ -1,4 +1,4 @@
-"""The distributions policies need, as functions of their parameters."""
+"""Functions of normal distributions with unit variance, and weights of samples, for policies."""
 
 import math
 
@@ -16,15 +16,15 @@ def unit_normal_log_prob(mean: Array, actions: Array) -> Array:
 
 
 def sample_unit_normal(key: Key, mean: Array, temperature: Array) -> Array:
-    """A draw whose standard deviation is the temperature; at 0, the mean."""
+    """A sample with the temperature as standard deviation; at 0, the mean."""
     return mean + temperature * jax.random.normal(key, mean.shape)
 
 
 def bounded_normal(key: Key, mean: Array, temperature: Array) -> Array:
-    """Such a draw kept inside the range of actions, [-1, 1]."""
+    """A sample as of `sample_unit_normal`, clipped to the range of actions, [-1, 1]."""
     return jnp.clip(sample_unit_normal(key, mean, temperature), -1, 1)
 
 
 def exponential_weight(scores: Array) -> Array:
-    """min(exp(score), 100): how much a logged action counts, bounded so that no sample takes over."""
+    """min(exp(score), 100): the weight of a logged action, bounded so that no sample dominates the loss."""
     return jnp.minimum(jnp.exp(scores), 100.0)

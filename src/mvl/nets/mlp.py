@@ -1,4 +1,4 @@
-"""Multi-layer perceptrons as pure functions: parameters carry all sizes, so applying one needs nothing else."""
+"""Multi-layer perceptrons as pure functions; all sizes are those of the parameters."""
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
@@ -11,33 +11,41 @@ from jax import Array
 from mvl.nets.native.operation import accelerated
 from mvl.types import Key
 
+Initializer = jax.nn.initializers.Initializer
 glorot = jax.nn.initializers.variance_scaling(1.0, "fan_avg", "uniform")
 lecun = jax.nn.initializers.lecun_normal()
 small = jax.nn.initializers.variance_scaling(0.01, "fan_avg", "uniform")
 
 
 class Dense(NamedTuple):
-    kernel: Array  # (inputs, outputs)
+    """A linear layer. Field names of parameters are part of the checkpoint format."""
+
+    kernel: Array  # (inputs, outputs) the weights
     bias: Array  # (outputs,)
 
 
 class Norm(NamedTuple):
+    """Parameters of a LayerNorm."""
+
     scale: Array  # (width,)
     shift: Array  # (width,)
 
 
 class MLP(NamedTuple):
+    """A multi-layer perceptron, or an ensemble if all arrays have a leading axis for the heads."""
+
     hidden: tuple[Dense, ...]
     norms: tuple[Norm, ...]
     """One per hidden layer, or empty: no normalization."""
     output: Dense
 
 
-def init_dense(key: Key, inputs: int, outputs: int, initializer=glorot) -> Dense:
+def init_dense(key: Key, inputs: int, outputs: int, initializer: Initializer = glorot) -> Dense:
     return Dense(initializer(key, (inputs, outputs)), jnp.zeros(outputs))
 
 
-def init_mlp(key: Key, inputs: int, widths: tuple[int, ...], outputs: int, *, norm: bool, final=glorot) -> MLP:
+def init_mlp(key: Key, inputs: int, widths: tuple[int, ...], outputs: int, *, norm: bool, final: Initializer = glorot) -> MLP:
+    """Initial parameters; `widths` are the sizes of the hidden layers, `final` initializes the output layer's weights."""
     sizes = (inputs, *widths, outputs)
     keys = jax.random.split(key, len(sizes) - 1)
     layers = [
@@ -48,8 +56,8 @@ def init_mlp(key: Key, inputs: int, widths: tuple[int, ...], outputs: int, *, no
     return MLP(tuple(layers[:-1]), norms, layers[-1])
 
 
-def parts_of(layer: Dense, inputs: Sequence[Array]) -> list[Array]:
-    """The rows of the kernel that each of several concatenated inputs meets."""
+def weights_of_inputs(layer: Dense, inputs: Sequence[Array]) -> list[Array]:
+    """For each of several concatenated inputs, the rows of the weights that multiply it."""
     bounds = [0, *accumulate(x.shape[-1] for x in inputs)]
     if bounds[-1] != layer.kernel.shape[-2]:
         raise ValueError(f"layer takes {layer.kernel.shape[-2]} inputs, was given {bounds[-1]}")
@@ -57,19 +65,19 @@ def parts_of(layer: Dense, inputs: Sequence[Array]) -> list[Array]:
 
 
 def dense(layer: Dense, *inputs: Array) -> Array:
-    """The layer on the concatenated inputs.
+    """The layer applied to the concatenated inputs.
 
-    Each input meets its own rows of the kernel and the products are added, so an input shared by many
+    Each input is multiplied by its own rows of the weights and the products are added, so that an input shared by many
     others (one goal for all neighbors of a state) is multiplied once and broadcast.
     """
-    return sum((x @ part for x, part in zip(inputs, parts_of(layer, inputs), strict=True)), layer.bias)
+    return sum((x @ part for x, part in zip(inputs, weights_of_inputs(layer, inputs), strict=True)), layer.bias)
 
 
 def normalized_dense(norm: Norm, layer: Dense, x: Array) -> Array:
-    """The layer on (x - mean) / deviation * scale + shift, LayerNorm of x, in one product.
+    """The layer applied to LayerNorm(x) = (x - mean) / std * scale + shift, with one matrix product.
 
-    Centering and scaling are linear, so they move into the kernel, whose rows are scaled and columns centered; what is
-    left for every input row is one division by its deviation (docs/speed.md).
+    Centering and scaling are linear, so they are applied to the weights (rows scaled, columns centered); only the division
+    by the standard deviation remains for each row of x (docs/speed.md).
     """
     scaled = norm.scale[:, None] * layer.kernel
     mean = x.mean(-1, keepdims=True)
@@ -78,7 +86,7 @@ def normalized_dense(norm: Norm, layer: Dense, x: Array) -> Array:
 
 
 def mlp_formula(mlp: MLP, *inputs: Array) -> Array:
-    """Hidden layers are Dense, GELU, then LayerNorm where there is one (in that order, as OGBench)."""
+    """The network in JAX: each hidden layer is Dense, GELU and, if the network has it, LayerNorm (the order of OGBench)."""
     first, *others = *mlp.hidden, mlp.output
     x = dense(first, *inputs)
     for index, layer in enumerate(others):
@@ -88,25 +96,25 @@ def mlp_formula(mlp: MLP, *inputs: Array) -> Array:
 
 
 def apply_mlp(mlp: MLP, *inputs: Array) -> Array:
-    """The network on the concatenated inputs, whose leading axes are broadcast: (..., outputs)."""
+    """The network applied to the concatenated inputs, whose leading axes are broadcast: (..., outputs)."""
     return accelerated(mlp_formula, mlp, inputs)
 
 
-def init_ensemble(key: Key, heads: int, *args, **kwargs) -> MLP:
-    """Independent parameter sets along a leading axis."""
-    return jax.vmap(lambda k: init_mlp(k, *args, **kwargs))(jax.random.split(key, heads))
+def init_ensemble(key: Key, heads: int, inputs: int, widths: tuple[int, ...], outputs: int, *, norm: bool) -> MLP:
+    """Independent initial parameters for each head, along a leading axis."""
+    return jax.vmap(lambda k: init_mlp(k, inputs, widths, outputs, norm=norm))(jax.random.split(key, heads))
 
 
 def heads_of(mlp: MLP) -> list[MLP]:
-    """The networks of an ensemble, one by one."""
+    """The networks of an ensemble."""
     return [jax.tree.map(lambda leaf, e=e: leaf[e], mlp) for e in range(mlp.output.bias.shape[0])]
 
 
 def ensemble_formula(mlp: MLP, *inputs: Array) -> Array:
-    """Written out head by head, so that the compiler can skip heads whose gradient is not used."""
+    """The ensemble in JAX, one head at a time, so that the compiler can skip heads whose gradient is not used."""
     return jnp.stack([mlp_formula(head, *inputs) for head in heads_of(mlp)])
 
 
 def apply_ensemble(mlp: MLP, *inputs: Array) -> Array:
-    """All heads on the same inputs: (heads, ..., outputs)."""
+    """All heads applied to the same concatenated inputs: (heads, ..., outputs)."""
     return accelerated(ensemble_formula, mlp, inputs)

@@ -1,4 +1,4 @@
-"""Interval quasimetric embeddings: a learned distance that is zero at home, asymmetric, and keeps the triangle inequality."""
+"""Interval quasimetric embeddings (IQE): an asymmetric distance with d(u, u) = 0 and the triangle inequality."""
 
 import jax
 import jax.numpy as jnp
@@ -11,18 +11,19 @@ GROUP = 8
 def union_length(left: Array, right: Array) -> Array:
     """Length of the union of the intervals [left_j, right_j] along the last axis, right_j >= left_j.
 
-    Every interval adds what lies beyond all that start before it. Comparing each with each needs no sorting, which is slow
-    on every backend for so few numbers.
+    Each interval adds the part that is to the right of all intervals that start before it. All pairs are compared, because
+    sorting so few numbers is slow on every backend.
     """
     order = jnp.arange(left.shape[-1])
-    here, there = left[..., :, None], left[..., None, :]
-    before = (there < here) | ((there == here) & (order[None, :] < order[:, None]))  # (..., j, i): i starts before j
+    one, other = left[..., :, None], left[..., None, :]
+    before = (other < one) | ((other == one) & (order[None, :] < order[:, None]))  # (..., j, i): i starts before j
     reached = jnp.where(before, right[..., None, :], -jnp.inf).max(axis=-1)
     return jnp.maximum(right - jnp.maximum(left, reached), 0.0).sum(axis=-1)
 
 
 def interval_distance(mix: Array, start: Array, end: Array) -> Array:
-    """IQE: per group the length of the union of [u_j, max(u_j, v_j)], then a trained mix of their mean and maximum."""
+    """IQE distance from u = start to v = end, (...): per group the length of the union of [u_j, max(u_j, v_j)], then
+    a trained combination of the groups' mean and maximum, with weight sigmoid(mix) on the mean."""
     start, end = jnp.broadcast_arrays(start, end)
     grouped = (*start.shape[:-1], -1, GROUP)
     left = start.reshape(grouped)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from mvl.checks import COUNT, POSITIVE, check_fields
+from mvl.checks import COUNT, POSITIVE, check_settings
 from mvl.data.dataset import Dataset
 from mvl.errors import DataError
 
@@ -41,7 +41,7 @@ class Graph:
     """Replan if the rest of the path has not become shorter for this many times k steps."""
 
     def __post_init__(self) -> None:
-        check_fields(self, nodes=COUNT, steps=COUNT, reach=POSITIVE, lookahead=COUNT, patience=COUNT)
+        check_settings(self, nodes=COUNT, steps=COUNT, reach=POSITIVE, lookahead=COUNT, patience=COUNT)
 
 
 class Places(NamedTuple):

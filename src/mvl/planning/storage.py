@@ -1,6 +1,5 @@
 """A graph as a file of the run folder: nodes, calibration pairs and edges, so that a copied folder plans without its data."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
@@ -46,6 +45,4 @@ def load(path: Path) -> Stored:
 def _roadmap(places: Places, arrays: dict[str, np.ndarray], seed: int) -> Roadmap:
     count = len(places.observations)
     parts = arrays[f"lengths{seed}"], arrays[f"columns{seed}"], arrays[f"bounds{seed}"]
-    return Roadmap(
-        places.observations, places.goals, csr_matrix(parts, shape=(count, count)), float(arrays[f"unit{seed}"][0])
-    )
+    return Roadmap(places.observations, places.goals, csr_matrix(parts, shape=(count, count)), float(arrays[f"unit{seed}"][0]))

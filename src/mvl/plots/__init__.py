@@ -1,1 +1,1 @@
-"""Pictures of runs: value fields, action fans, learning curves, tables."""
+"""Pictures of runs: value surfaces, action directions, learning curves, tables."""

@@ -20,17 +20,17 @@ class Curve(NamedTuple):
     label: str
     steps: list[int]
     means: list[Estimate]
-    """Over seeds, at each step."""
+    """Mean over seeds with its interval, at each step."""
     seeds: int
 
 
 def curves(runs: list[Path], to: Path) -> None:
-    """Success of each run at its evaluations, mean over seeds; shaded are 95 % intervals of that mean (Student's)."""
-    found = [(path, *RunFolder.open(path)) for path in runs]
-    labels = _labels([(path, description) for path, _, description in found])
+    """Draw the success of each run at its evaluations: the mean over seeds, with its 95 % interval (Student's t) shaded."""
+    opened = [(path, *RunFolder.open(path)) for path in runs]
+    labels = _labels([(path, description) for path, _, description in opened])
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     ax = figure.subplots()
-    for number, (label, (path, folder, _)) in enumerate(zip(labels, found, strict=True)):
+    for number, (label, (path, folder, _)) in enumerate(zip(labels, opened, strict=True)):
         curve = read(label, path, folder)
         color = drawing.COLORS[number % len(drawing.COLORS)]
         line: dict[str, Any] = {
@@ -47,11 +47,12 @@ def curves(runs: list[Path], to: Path) -> None:
     ax.set(xlabel="training steps (thousands)", ylabel="success, mean over tasks", ylim=(-0.02, 1.02))
     ax.grid(alpha=0.3)
     ax.legend(fontsize=9)
-    ax.set_title(", ".join(sorted({description.task.label for _, _, description in found})), fontsize=10)
+    ax.set_title(", ".join(sorted({description.task.label for _, _, description in opened})), fontsize=10)
     drawing.save(figure, to)
 
 
 def read(label: str, path: Path, folder: RunFolder) -> Curve:
+    """The success of a run over its training steps."""
     rows = [row for row in metrics.read(folder.evaluations_file) if "overall" in row]
     if not rows:
         raise UsageError(f"{path} has no evaluated success to draw; curves need a run that was evaluated in its environment.")
@@ -60,7 +61,7 @@ def read(label: str, path: Path, folder: RunFolder) -> Curve:
     return Curve(label, steps, means, len({row["seed"] for row in rows}))
 
 
-def _labels(found: list[tuple[Path, Description]]) -> list[str]:
-    """Recipes, unless two runs share one: then the names of their folders."""
-    recipes = [description.experiment.recipe_name for _, description in found]
-    return recipes if len(set(recipes)) == len(recipes) else [path.resolve().name for path, _ in found]
+def _labels(opened: list[tuple[Path, Description]]) -> list[str]:
+    """The names of the recipes, or of the run folders if two runs have the same recipe."""
+    recipes = [description.experiment.recipe_name for _, description in opened]
+    return recipes if len(set(recipes)) == len(recipes) else [path.resolve().name for path, _ in opened]

@@ -1,4 +1,4 @@
-"""Pictures of a value where there is no map: along logged episodes, and over the data's two widest directions."""
+"""Pictures of a value for tasks without a maze: along logged episodes, and over two principal components of the states."""
 
 from pathlib import Path
 from typing import Any
@@ -19,42 +19,43 @@ EPISODES = 4
 POINTS = 4000
 """States drawn in the projection."""
 LAST_STEPS = 100
-"""Of the way to the goal, as many as can be told apart."""
+"""Steps before the goal that are drawn in the projection; more would not be readable."""
 
 
 def value_along_episodes(run: Path | str, to: Path, data: Dataset | None = None) -> None:
-    """V(s, g) of held-out data, of the run's first seed; g is where an episode ends. Needs the data, not a simulator."""
+    """Draw V(s, g) of a run's first seed on held-out data, where g is the end of an episode. Needs no simulator."""
     description, learner, state = restore(run)
     if not learner.recipe.has_surface:
         raise UsageError(f"{description.experiment.recipe_name} learns no value to draw.")
     _, held_out = data_of(description, data, run)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
     figure = Figure(figsize=(9, 3.8), layout="constrained")
-    along, over = figure.subplots(1, 2, width_ratios=(1.1, 1))
+    lines, projection = figure.subplots(1, 2, width_ratios=(1.1, 1))
     chosen = np.linspace(0, len(held_out.ends) - 1, min(EPISODES, len(held_out.ends))).astype(int)
     for color, episode in zip(COLORS, chosen, strict=False):
         rows = np.arange(held_out.starts[episode], held_out.ends[episode])
-        along.plot(rows - rows[-1], _values(learner, params, held_out, rows, rows[-1]), color=color, linewidth=1.4)
-    along.set(xlabel="steps before the episode's end", ylabel="V(s, end of the episode)")
-    along.grid(alpha=0.3)
-    _projection(figure, over, learner, params, held_out, chosen[0])
+        lines.plot(rows - rows[-1], _values(learner, params, held_out, rows, rows[-1]), color=color, linewidth=1.4)
+    lines.set(xlabel="steps before the episode's end", ylabel="V(s, end of the episode)")
+    lines.grid(alpha=0.3)
+    _projection(figure, projection, learner, params, held_out, chosen[0])
     figure.suptitle(f"{description.task.label}, {description.experiment.recipe_name}, {int(state.step[0])} steps", fontsize=11)
     drawing.save(figure, to)
 
 
 def _values(learner: Learner, params: Parameters, data: Dataset, rows: np.ndarray, goal: int) -> np.ndarray:
-    told = data.observations if data.oracle is None else data.oracle
-    return np.asarray(jax.jit(learner.values)(params, data.observations[rows], told[goal][None], jax.random.key(0)))
+    """V(s, g) for the states of some rows; the goal is that of row `goal`."""
+    goals = data.observations if data.oracle is None else data.oracle
+    return np.asarray(jax.jit(learner.values)(params, data.observations[rows], goals[goal][None], jax.random.key(0)))
 
 
 def _projection(figure: Figure, ax: Any, learner: Learner, params: Parameters, data: Dataset, episode: int) -> None:
-    """States as points, colored by their value for one goal, with the last steps of the episode that went there."""
+    """States as points, colored by their value for the end of one episode, with the last steps of that episode."""
     rows = np.linspace(0, len(data.observations) - 1, min(POINTS, len(data.observations))).astype(int)
     goal = int(data.ends[episode]) - 1
-    flatten, names = _plane(data)
+    project, names = _plane(data)
     values = _values(learner, params, data, rows, goal)
-    points = ax.scatter(*flatten(data.observations[rows]).T, c=values, s=6, cmap="viridis", linewidths=0)
-    path = flatten(data.observations[max(data.starts[episode], goal + 1 - LAST_STEPS) : goal + 1])
+    points = ax.scatter(*project(data.observations[rows]).T, c=values, s=6, cmap="viridis", linewidths=0)
+    path = project(data.observations[max(data.starts[episode], goal + 1 - LAST_STEPS) : goal + 1])
     ax.plot(*path.T, color="white", linewidth=2.4)
     ax.plot(*path.T, color=COLORS[0], linewidth=1.2)
     ax.plot(*path[-1], "*", color="#f0e442", markeredgecolor="black", markersize=12)
@@ -63,12 +64,12 @@ def _projection(figure: Figure, ax: Any, learner: Learner, params: Parameters, d
 
 
 def _plane(data: Dataset) -> tuple[Any, tuple[str, str]]:
-    """The two directions in which standardized states spread most; the states themselves if they have just two numbers."""
+    """A projection of states to their first two principal components (standardized), with names; 2-D states stay as they are."""
     if data.observations.shape[1] == 2:
         return (lambda states: states), ("observation 0", "observation 1")
     seen = data.sampled.observations
-    center, spread = seen.mean(axis=0), np.asarray(data.statistics.spread)
-    axes = np.linalg.svd((seen[:: max(1, len(seen) // POINTS)] - center) / spread, full_matrices=False)[2][:2]
+    center, deviation = seen.mean(axis=0), np.asarray(data.statistics.std)
+    axes = np.linalg.svd((seen[:: max(1, len(seen) // POINTS)] - center) / deviation, full_matrices=False)[2][:2]
     if len(axes) == 1:
         axes = np.concatenate([axes, np.zeros_like(axes)])
-    return (lambda states: (states - center) / spread @ axes.T), ("widest direction", "second widest")
+    return (lambda states: (states - center) / deviation @ axes.T), ("first principal component", "second principal component")

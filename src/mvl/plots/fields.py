@@ -18,9 +18,9 @@ from mvl.tasks.maze import Maze
 
 
 def picture(run: Path | str, to: Path, episodes: int = 4, task: int | None = None) -> Played:
-    """Value contours and their gradient for the five tasks' goals (or one of them, from 1) under a few played episodes.
+    """Draw a run's value over its maze, one panel per task (or only `task`, from 1), with a few episodes; returns the episodes.
 
-    Of the run's first seed; who only imitates has paths to show, but no value.
+    Uses the run's first seed. A recipe without a value, such as behavioral cloning, shows only the paths.
     """
     description, learner, state = restore(run)
     if description.task.maze is None:
@@ -29,8 +29,8 @@ def picture(run: Path | str, to: Path, episodes: int = 4, task: int | None = Non
     played = evaluate(run, episodes=episodes, record=True)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
     shown = chosen_tasks(task, played.success.shape[1])
-    wide = 3.1 if len(shown) > 1 else 5.0
-    figure = Figure(figsize=(wide * len(shown), wide * maze.walls.shape[0] / maze.walls.shape[1] + 0.7), layout="constrained")
+    width = 3.1 if len(shown) > 1 else 5.0
+    figure = Figure(figsize=(width * len(shown), width * maze.walls.shape[0] / maze.walls.shape[1] + 0.7), layout="constrained")
     for ax, number in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         paths = played.paths[number * episodes : (number + 1) * episodes]
         if learner.recipe.has_surface:
@@ -46,13 +46,13 @@ def picture(run: Path | str, to: Path, episodes: int = 4, task: int | None = Non
 
 
 def chosen_tasks(task: int | None, tasks: int) -> list[int]:
-    """From 0; all of them unless one is named, from 1."""
+    """Task indices from 0: all of them, or only `task`, which is counted from 1."""
     if task is not None and not 1 <= task <= tasks:
-        raise UsageError(f"there are tasks 1 to {tasks}, not {task}.")
+        raise UsageError(f"task {task} does not exist; choose one of 1 to {tasks}.")
     return list(range(tasks)) if task is None else [task - 1]
 
 
 def surface(ax: Any, maze: Maze, values: np.ndarray) -> None:
-    """Contours of a value, and arrows where it rises."""
+    """Contours of a value on the maze's grid, and arrows along its gradient."""
     drawing.contours(ax, maze, values)
     drawing.arrows(ax, maze, gradient(values, maze.grid()[2]))

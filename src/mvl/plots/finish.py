@@ -1,4 +1,4 @@
-"""What a finished run shows: its success table, and a picture of its value."""
+"""What is shown after training: the success table, and a picture of the value."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from mvl.runs.folder import Description, RunFolder
 
 
 def finish(path: Path) -> str:
-    """Draw value.png, and return the closing words."""
+    """Draw value.png into a run folder, and return the text that ends `mvl train`."""
     folder, description = RunFolder.open(path)
     lines = []
     if description.task.simulated:
@@ -33,7 +33,7 @@ def _success(folder: RunFolder, description: Description) -> list[str]:
 
 
 def draw(run: Path, to: Path, description: Description) -> list[str]:
-    """The value over the maze where there is one, else along the data it was learned from."""
+    """Draw the value over the maze, or along held-out episodes if there is none; returns a line with the file's name."""
     if description.task.maze:
         picture(run, to)
         return [f"value surface and rollouts: {to}"]

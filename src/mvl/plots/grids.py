@@ -20,49 +20,49 @@ from mvl.tasks.maze import Maze
 from mvl.tasks.simulator import first_states
 
 
-def grid(runs: list[Path], to: Path, task: int, rows: int = 2, told: Callable[[int, int], None] = lambda *_: None) -> None:
-    """The runs in the order given, row after row, each over its own range of values; of each run the first seed.
+def grid(runs: list[Path], to: Path, task: int, rows: int = 2, report: Callable[[int, int], None] = lambda *_: None) -> None:
+    """Draw the value of each run's first seed for the goal of one task (from 1), each with its own color range, row by row.
 
-    Beneath a name: Spearman's correlation with minus the true distance, and the share of states from which steepest
-    ascent leads to the goal (see mvl.results.geometry).
+    The title of a panel has Spearman's correlation of the value with minus the true distance, and the share of states from
+    which steepest ascent leads to the goal (see mvl.results.geometry).
     """
     tasks = {RunFolder.open(run)[1].task for run in runs}
     if len(tasks) > 1:
         raise UsageError(f"these runs are of different tasks ({', '.join(sorted(map(str, tasks)))}); compare runs of one.")
-    (name,) = tasks
-    if name.maze is None:
-        raise UsageError(f"{name} has no maze to draw; see one run with: mvl plot field {runs[0]}")
-    maze = name.maze()
-    (number,) = chosen_tasks(task, name.goals)
-    starts, goals = first_states(name)
+    (runs_task,) = tasks
+    if runs_task.maze is None:
+        raise UsageError(f"{runs_task} has no maze to draw; draw one run with: mvl plot field {runs[0]}")
+    maze = runs_task.maze()
+    (number,) = chosen_tasks(task, runs_task.goals)
+    starts, goals = first_states(runs_task)
     columns = -(-len(runs) // rows)
-    tall, wide = maze.walls.shape
-    figure = Figure(figsize=(2.4 * columns, rows * (2.4 * tall / wide + 0.42) + 0.3), layout="constrained")
+    height, width = maze.walls.shape
+    figure = Figure(figsize=(2.4 * columns, rows * (2.4 * height / width + 0.42) + 0.3), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for index, (ax, run) in enumerate(zip(axes, runs, strict=False)):
         _panel(ax, run, maze, starts[number], goals[number])
-        told(index + 1, len(runs))
+        report(index + 1, len(runs))
     for ax in axes[len(runs) :]:
         ax.set_axis_off()
-    figure.suptitle(f"V(s, star), {name}, task {task}", fontsize=11)
+    figure.suptitle(f"V(s, star), {runs_task}, task {task}", fontsize=11)
     drawing.save(figure, to)
 
 
-def _panel(ax: Any, run: Path, maze: Maze, like: np.ndarray, goal: np.ndarray) -> None:
+def _panel(ax: Any, run: Path, maze: Maze, start: np.ndarray, goal: np.ndarray) -> None:
     description, learner, state = restore(run)
     if not learner.recipe.has_surface:
         raise UsageError(f"{run}: {description.experiment.recipe_name} learns no value to draw.")
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
-    values = values_on_grid(learner, params, maze, like, goal)
+    values = values_on_grid(learner, params, maze, start, goal)
     surface(ax, maze, values)
     drawing.walls(ax, maze)
     drawing.goals(ax, goal[None])
-    figures = f"\n{_figures(maze, values, goal)}" if description.task.metric else ""
-    ax.set_title(f"{description.experiment.recipe_name}{figures}", fontsize=9)
+    measures = f"\n{_measures(maze, values, goal)}" if description.task.metric else ""
+    ax.set_title(f"{description.experiment.recipe_name}{measures}", fontsize=9)
 
 
-def _figures(maze: Maze, values: np.ndarray, goal: np.ndarray) -> str:
+def _measures(maze: Maze, values: np.ndarray, goal: np.ndarray) -> str:
     distances = geodesic(maze, goal)
     free = np.isfinite(distances)
     rank = correlation_of(spearmanr, values[free], -distances[free])
-    return f"rank {rank:.2f}, ascent {ascent(values, free, maze.away_from(goal) <= maze.radius):.0%}"
+    return f"rank {rank:.2f}, ascent {ascent(values, free, maze.straight_distance(goal) <= maze.radius):.0%}"

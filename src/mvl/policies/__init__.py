@@ -1,1 +1,1 @@
-"""Axis 4: how a policy is drawn from a value. One file, one policy."""
+"""Axis 4: how a policy is extracted from a value. One file per policy."""

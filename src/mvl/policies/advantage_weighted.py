@@ -1,4 +1,4 @@
-"""Advantage-weighted regression: imitate the data, good actions more."""
+"""Advantage-weighted regression: imitation in which actions with a high advantage weigh more."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,15 +6,16 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.batches import Batch, BatchRequest
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.nets.distributions import bounded_normal, exponential_weight, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
-from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
+from mvl.types import GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)
 class AdvantageWeighted:
-    """-mean min(exp(alpha A), 100) log pi(a | s, z), pi a normal with unit variance."""
+    """-mean min(exp(alpha A), 100) log pi(a | s, z), with pi a normal distribution of unit variance."""
 
     alpha: float = 10.0
     """Inverse temperature: the larger, the more actions with a high advantage are preferred."""
@@ -25,7 +26,7 @@ class AdvantageWeighted:
     request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
-        check_fields(self, alpha=NOT_NEGATIVE, widths=COUNT)
+        check_settings(self, alpha=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.represented
@@ -41,5 +42,5 @@ class AdvantageWeighted:
         return -(weight * log_prob).mean(), {"weight": weight.mean(), "error": error}
 
     def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
-        """A draw at the given temperature, kept inside the action range; at 0 the mean."""
+        """A sample at the given temperature, clipped to the action range; at 0, the mean."""
         return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)

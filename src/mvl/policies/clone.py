@@ -1,4 +1,4 @@
-"""Behavior cloning: do what the data did on the way to this goal."""
+"""Behavior cloning: imitate the actions of the data on the way to the goal."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,15 +6,16 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.batches import Batch, BatchRequest
+from mvl.checks import COUNT, check_settings
 from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
-from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
+from mvl.types import GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)
 class Clone:
-    """-mean log pi(a | s, z), pi a normal with unit variance; no value is asked."""
+    """-mean log pi(a | s, z), with pi a normal distribution of unit variance; uses no value."""
 
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of the policy."""
@@ -23,7 +24,7 @@ class Clone:
     request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
-        check_fields(self, widths=COUNT)
+        check_settings(self, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.represented
@@ -35,5 +36,5 @@ class Clone:
         return -unit_normal_log_prob(mean, batch.actions).mean(), {"error": error}
 
     def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
-        """A draw at the given temperature, kept inside the action range; at 0 the mean."""
+        """A sample at the given temperature, clipped to the action range; at 0, the mean."""
         return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)

@@ -1,4 +1,4 @@
-"""Flow matching: imitation that can choose between several ways, where an average of them would fail."""
+"""Flow matching: imitation with a multimodal distribution of actions, for data in which the mean action would fail."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,16 +7,17 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.batches import Batch, BatchRequest
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
+from mvl.types import GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)
 class Flow:
-    """mean |v(s, z, x_t, t) - (a - x_0)|^2 over dimensions too, x_0 ~ N(0, I), t ~ U[0, 1], x_t = (1 - t) x_0 + t a.
+    """Mean of (v(s, z, x_t, t) - (a - x_0))^2, over dimensions too; x_0 ~ N(0, I), t ~ U[0, 1], x_t = (1 - t) x_0 + t a.
 
-    Acting follows v from a draw of x_0 in Euler steps; the temperature does nothing to it.
+    Acting integrates v from a sample of x_0 with Euler steps; the temperature has no effect.
     """
 
     flow_steps: int = 10
@@ -28,7 +29,7 @@ class Flow:
     request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
-        check_fields(self, flow_steps=COUNT, widths=COUNT)
+        check_settings(self, flow_steps=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.represented + shapes.action + 1

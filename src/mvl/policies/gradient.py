@@ -1,4 +1,4 @@
-"""A policy that climbs a critic and stays close to the data (DDPG+BC)."""
+"""DDPG+BC: maximizes a critic by its gradient, with a behavior-cloning term."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,20 +7,21 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.batches import Batch, BatchRequest
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
-from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
+from mvl.types import GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """-mean q / sg(mean |q| + 1e-6) - alpha mean log pi(a | s, z), with q = min_e Q_e(s, mode of pi kept in range, z)."""
+    """-mean q / sg(mean |q| + 1e-6) - alpha mean log pi(a | s, z), with q = min_e Q_e(s, mean of pi clipped, z)."""
 
     alpha: float = 0.1
     """Weight of the behavior-cloning term; published per task and value."""
     norm: bool = False
-    """Layer normalization in the policy (TRL has it)."""
+    """Use layer normalization in the policy (as in TRL)."""
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of the policy."""
 
@@ -28,7 +29,7 @@ class Gradient:
     request: ClassVar[BatchRequest] = BatchRequest()
 
     def __post_init__(self) -> None:
-        check_fields(self, alpha=NOT_NEGATIVE, widths=COUNT)
+        check_settings(self, alpha=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.represented
@@ -36,13 +37,13 @@ class Gradient:
 
     def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss:
         assert value.critic is not None, "the recipe checks that the value offers a critic"
-        seen = view.encode(batch.observations, batch.actor_goals.vectors)
-        mean = apply_mlp(params, batch.observations, seen)
-        worth = value.critic(batch.observations, jnp.clip(mean, -1, 1), seen).min(axis=0)
-        climb = -worth.mean() / stop_gradient(jnp.abs(worth).mean() + 1e-6)
+        represented = view.encode(batch.observations, batch.actor_goals.vectors)
+        mean = apply_mlp(params, batch.observations, represented)
+        q = value.critic(batch.observations, jnp.clip(mean, -1, 1), represented).min(axis=0)
+        maximize = -q.mean() / stop_gradient(jnp.abs(q).mean() + 1e-6)
         imitate = -unit_normal_log_prob(mean, batch.actions).mean()
-        return climb + self.alpha * imitate, {"worth": worth.mean(), "error": jnp.square(mean - batch.actions).mean()}
+        return maximize + self.alpha * imitate, {"worth": q.mean(), "error": jnp.square(mean - batch.actions).mean()}
 
     def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
-        """A draw at the given temperature, kept inside the action range; at 0 the mean."""
+        """A sample at the given temperature, clipped to the action range; at 0, the mean."""
         return bounded_normal(key, apply_mlp(params, states, view.encode(states, goals)), temperature)

@@ -1,4 +1,4 @@
-"""HIQL's two policies: a high one that says where to be in a few steps, and a low one that goes there."""
+"""HIQL's two policies: a high-level policy chooses a sub-goal, a low-level policy acts towards it."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -6,10 +6,11 @@ from typing import ClassVar, NamedTuple
 import jax
 from jax import Array
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.batches import Batch, BatchRequest
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.nets.distributions import bounded_normal, exponential_weight, sample_unit_normal, unit_normal_log_prob
 from mvl.nets.mlp import MLP, apply_mlp, init_mlp, small
-from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
+from mvl.types import GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 class Networks(NamedTuple):
@@ -19,12 +20,12 @@ class Networks(NamedTuple):
 
 @dataclass(frozen=True)
 class Hierarchical:
-    """Two advantage-weighted regressions, with w_l the state k steps ahead and w_h the one on the way to the goal g:
+    """Two advantage-weighted regressions, with w_l the state k steps ahead and w_h the same, but not beyond the goal g:
 
     low   weighs log pi_l(a | s, z(s, w_l)) by the advantage of the logged action towards w_l,
     high  weighs log pi_h(z(s, w_h) | s, g) by V(w_h, g) - V(s, g).
-    Both are normals with unit variance. The high policy is told the goal as the data has it, and answers in
-    represented goals; its answer is settled among those before the low policy sees it.
+    Both are normal distributions of unit variance. The input of the high policy is the raw goal, its output a represented
+    goal, which is projected onto the represented goals before the low policy gets it.
     """
 
     low_alpha: float = 3.0
@@ -39,7 +40,7 @@ class Hierarchical:
     needs: ClassVar[frozenset[str]] = frozenset({"advantage", "state_value"})
 
     def __post_init__(self) -> None:
-        check_fields(self, low_alpha=NOT_NEGATIVE, high_alpha=NOT_NEGATIVE, subgoal_steps=COUNT, widths=COUNT)
+        check_settings(self, low_alpha=NOT_NEGATIVE, high_alpha=NOT_NEGATIVE, subgoal_steps=COUNT, widths=COUNT)
 
     @property
     def request(self) -> BatchRequest:
@@ -69,16 +70,16 @@ class Hierarchical:
         assert value.state_value is not None, "the recipe checks that the value offers a state value"
         assert batch.waypoints is not None, "requested by the part"
         goals = batch.actor_goals.vectors
-        _, onward, there = batch.waypoints
+        _, onward, onward_states = batch.waypoints
         before = value.state_value(batch.observations, view.encode(batch.observations, goals))
-        after = value.state_value(there, view.encode(there, goals))
+        after = value.state_value(onward_states, view.encode(onward_states, goals))
         weight = exponential_weight(self.high_alpha * (after - before).mean(axis=0))
         target = view.encode(batch.observations, onward)
         mean = apply_mlp(params, batch.observations, goals)
         return -(weight * unit_normal_log_prob(mean, target)).mean(), weight.mean()
 
     def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
-        """The high policy is asked anew at every step."""
+        """Actions of the low policy; the high policy chooses a new sub-goal at every step."""
         high_key, low_key = jax.random.split(key)
         subgoal = view.project(sample_unit_normal(high_key, apply_mlp(params.high, states, goals), temperature))
         return bounded_normal(low_key, apply_mlp(params.low, states, subgoal), temperature)

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 
 class Family(NamedTuple):
-    """A way to learn a value, a way to draw a policy from it, and the goals both are told when nothing else is asked for."""
+    """A value, a policy, and the representation that is used if the name of a recipe has none."""
 
     value: str
     policy: str
     representation: str = "identity"
     settings: dict[str, dict[str, Any]] = {}
-    """Settings of single parts that differ from the part's own, by the part's name."""
+    """Settings that differ from the defaults of a part, by the part's name."""
 
 
 FAMILIES = {
@@ -27,15 +27,15 @@ FAMILIES = {
     "fbc": Family("absent", "flow"),
 }
 RECONSTRUCTIONS = {"tdp", "coe"}
-"""Families whose published numbers come from code nobody could read; ours is built from their papers."""
+"""Families whose published numbers come from unpublished code; ours follow the papers."""
 
 REPRESENTATIONS = ("identity", "vib", "vip", "tra", "byol", "dual", "subgoal")
 
-# suffix: regularizer
 REGULARIZERS = {"": "none", "-mvl": "mollified", "-eik": "eikonal", "-slope": "slope"}
+"""Regularizers by the suffix of a recipe's name."""
 
 ALIASES = {"orig": "gcivl", "gcbc": "bc", "gcfbc": "fbc"}
-"""Other words for a family; `orig` is the paper's for GCIVL on the raw goal."""
+"""Other names of families; `orig` is the paper's name for GCIVL on the raw goal."""
 
 
 class Names(NamedTuple):
@@ -48,7 +48,7 @@ class Names(NamedTuple):
 
 
 def stem(family: str, representation: str) -> str:
-    """`hiql`, `hiql-dual`; on GCIVL, which the paper's representations are built on, simply `dual`."""
+    """Name of a recipe without its suffix: `hiql`, `hiql-dual`; for GCIVL, as in the paper, the representation alone (`dual`)."""
     if representation == FAMILIES[family].representation:
         return family
     return representation if family == "gcivl" else f"{family}-{representation}"
@@ -64,7 +64,7 @@ RECIPES = {
 
 
 def canonical(name: str) -> str:
-    """The recipe that another name stands for."""
+    """The name in `RECIPES` of a recipe that may be given by an alias; unknown names are returned as they are."""
     first, *rest = name.split("-")
     family = ALIASES.get(first, first)
     if family in FAMILIES and rest and rest[0] in REPRESENTATIONS:
@@ -73,6 +73,6 @@ def canonical(name: str) -> str:
 
 
 def name_of_parts(parts: Mapping[str, str]) -> str | None:
-    """The recipe that is made of these parts, by axis; None if none is."""
+    """The name of the recipe with these parts, {axis: name}; None if there is none."""
     wanted = Names(**parts)
     return next((name for name, (_, named) in RECIPES.items() if named == wanted), None)

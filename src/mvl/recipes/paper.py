@@ -1,7 +1,7 @@
-"""The paper's tables: what every row and column stands for here, and the paper's own cells (`paper_tables/`).
+"""The paper's tables: the task of each row, the recipe of each column, and the published numbers (`paper_tables/`).
 
-Cells are percent, mean and standard deviation over the paper's seeds. Table 1's columns without MVL and table 2's EIK-HIQL equal
-published tables of other work digit for digit, which had other numbers of seeds.
+Numbers are percent, mean and standard deviation over the paper's seeds. Table 1's columns without MVL and table 2's EIK-HIQL
+are identical to tables of other publications, which used other numbers of seeds.
 """
 
 import csv
@@ -16,7 +16,7 @@ from mvl.tasks import find_task
 
 
 class Published(NamedTuple):
-    """A cell of the paper, in percent."""
+    """A number of the paper, in percent."""
 
     table: str
     mean: float
@@ -41,7 +41,7 @@ _DUALS = {"DUAL+EIK": Column("dual-eik"), "DUAL+MVL": Column("dual-mvl")}
 
 # N is the number of neighbors. The paper calls delta a radius, a deviation and a variance; it is read as algorithm 1's viscosity,
 # whose value in table 5 is the 1e-2 of this ablation (docs/parts.md).
-# Both fix the other at the paper's value and draw every neighbor on its own, whatever a preset does.
+# Each ablation keeps the other setting at the paper's value and draws neighbors independently, whatever the preset.
 def _ablated(samples: int = 10, viscosity: float = 0.01) -> Column:
     settings = {"samples": samples, "viscosity": viscosity, "antithetic": False}
     return Column("dual-mvl", {f"regularizer.{name}": str(value) for name, value in settings.items()})
@@ -55,16 +55,18 @@ _FAMILIES = {name: Column(name.lower()) for name in ("BC", "FBC", "CRL", "QRL", 
 
 @dataclass(frozen=True)
 class Table:
+    """A table of the paper."""
+
     title: str
     columns: dict[str, Column]
     setting: bool = False
-    """Whether the CSV's `task` is the setting, and so the column."""
+    """Whether the column `task` of the CSV file names the setting, which is the column of the table."""
     parts: bool = False
     """Whether every row has a line for each of its tasks or subtasks."""
     unavailable: str = ""
-    """Why nothing of it can be run here."""
+    """Why its runs cannot be repeated here; empty if they can."""
     skipped: frozenset[str] = field(default_factory=frozenset)
-    """Lines of the CSV that are no task, such as an average."""
+    """Rows of the CSV file that are not tasks, such as averages."""
 
 
 TABLES = {
@@ -98,11 +100,11 @@ TASKS = {
     **{f"{name}-noisy": f"{name}-noisy-v0" for name in ("scene", "cube-single", "cube-double", "puzzle-4x4", "puzzle-4x5")},
     **{f"powderworld-{size}": f"powderworld-{size}-play-v0" for size in ("easy", "medium", "hard")},
 }  # fmt: skip
-"""The paper's names of environments; table 10 has OGBench's own."""
+"""Tasks by the paper's names; table 10 uses OGBench's names."""
 
 
 class Place(NamedTuple):
-    """Where a number stands in a table: the row, the part of the row (`overall` or a task's name), the column."""
+    """Place of a number in a table: the row, the part of the row (`overall` or a task's name), the column."""
 
     row: str
     part: str
@@ -111,7 +113,7 @@ class Place(NamedTuple):
 
 @cache
 def cells(table: str) -> dict[Place, Published]:
-    """Every cell of a table as the paper prints it."""
+    """All numbers of a table as in the paper, by place."""
     about = named(table)
     with open(Path(__file__).parent / "paper_tables" / f"{table}.csv", newline="") as file:
         lines = list(csv.DictReader(file))
@@ -125,33 +127,34 @@ def cells(table: str) -> dict[Place, Published]:
 
 
 def named(table: str) -> Table:
+    """The table of this name; raises if there is none."""
     if table not in TABLES:
         raise unknown("table", table, TABLES)
     return TABLES[table]
 
 
 def rows(table: str) -> list[str]:
-    """The environments of a table, in the paper's order and words."""
+    """Names of the rows of a table, in the paper's order."""
     return list(dict.fromkeys(place.row for place in cells(table) if place.row not in named(table).skipped))
 
 
 def parts(table: str, row: str) -> list[str]:
-    """What a row is told by: the whole, or each of its tasks as well."""
+    """Parts of a row: `overall`, and in some tables each of its tasks."""
     return list(dict.fromkeys(place.part for place in cells(table) if place.row == row)) or ["overall"]
 
 
 def task_of(row: str) -> str:
-    """The task that a row stands for; the name itself where the paper uses the task's own."""
+    """Name of the task of a row; the row itself if the paper uses the name of the task."""
     return TASKS.get(row, row)
 
 
 def cell(table: str, row: str, column: str, part: str = "overall") -> Published | None:
-    """The paper's number, if it has one there."""
+    """The paper's number at this place; None if there is none."""
     return cells(table).get(Place(row, part, column))
 
 
 def cells_for(task: str, recipe: str) -> list[Published]:
-    """Every overall number that the paper gives for a task and a recipe with its usual settings."""
+    """All overall numbers of the paper for a task and a recipe with the settings of its preset."""
     wanted, usual = _equivalent(task), Column(canonical(recipe))
     return [
         published

@@ -1,9 +1,9 @@
-"""Sizes: the paper's, and one for a laptop's CPU."""
+"""Presets: sizes and schedules, those of the paper and smaller ones for a laptop's CPU."""
 
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError, unknown
 from mvl.recipes.families import FAMILIES, RECIPES, canonical
 from mvl.recipes.recipe import Learning, Recipe, make_part
@@ -13,14 +13,14 @@ from mvl.tasks.task import Settings
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long to train and what happens on the way."""
+    """How long to train, and how often to evaluate, log and save."""
 
     steps: int = 1_000_000
     """Gradient steps."""
     eval_every: int = 100_000
     """Steps between evaluations."""
     eval_episodes: int = 50
-    """Episodes per task in an evaluation; in a kitchen, where every episode is scored on all subtasks, in total."""
+    """Episodes per task in an evaluation; in kitchens, where every episode is scored on all subtasks, in total."""
     eval_temperature: float = 0.0
     """Randomness of the policy in evaluations; 0 takes the mean action."""
     log_every: int = 5_000
@@ -31,7 +31,7 @@ class Schedule:
     """Steps per compiled call; steps and all intervals must be multiples of it."""
 
     def __post_init__(self) -> None:
-        check_fields(self, steps_per_dispatch=COUNT, eval_episodes=COUNT, eval_temperature=NOT_NEGATIVE)
+        check_settings(self, steps_per_dispatch=COUNT, eval_episodes=COUNT, eval_temperature=NOT_NEGATIVE)
         for name in ("steps", "eval_every", "log_every", "save_every"):
             value = getattr(self, name)
             if value not in COUNT or value % self.steps_per_dispatch:
@@ -42,6 +42,8 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Preset:
+    """Sizes and a schedule, which apply to every recipe."""
+
     widths: tuple[int, ...]
     """Hidden layers of every network."""
     learning: dict[str, Any]
@@ -50,14 +52,14 @@ class Preset:
     parts: dict[str, dict[str, Any]]
     """Settings of single parts, by the part's name."""
     imitation: dict[str, Any] = field(default_factory=dict)
-    """Changes to `Learning` and the schedule where there is no value to learn, and a step costs a tenth."""
+    """Changes to `Learning` and the schedule of recipes without a value, whose steps take a tenth of the time."""
 
 
 PRESETS = {
     "paper": Preset((512, 512, 512), {}, Schedule(), {}),
-    # Chosen on pointmaze-medium itself, in single-seed trials (docs/results): with this step and these copies three tasks were
-    # solved after 10k to 15k steps at width 96, with the paper's after 30k to 40k at widths 64 and 128.
-    # Four neighbors in two mirrored pairs, around an eighth of the batch, do what ten do around all of it (docs/results).
+    # Chosen on pointmaze-medium, in single-seed trials (docs/results): with this learning rate and target rate three tasks were
+    # solved after 10k to 15k steps at width 96, with those of the paper after 30k to 40k at widths 64 and 128.
+    # Four neighbors in two mirrored pairs, for an eighth of the batch, work as well as ten for all of it (docs/results).
     "cpu": Preset(
         (96, 96, 96),
         {"batch_size": 256, "learning_rate": 1e-3, "target_rate": 0.02},
@@ -69,7 +71,7 @@ PRESETS = {
             "subgoal_tree": {"subgoals": 8},
             "compositional": {"subgoals": 8},
         },
-        # Noisy actions take many samples to average: success was still rising at 60k steps of this size (docs/results).
+        # Averaging noisy actions needs many samples: success was still rising at 60k steps of this size (docs/results).
         {"batch_size": 1024, "learning_rate": 3e-4, "steps": 100_000, "eval_every": 10_000, "log_every": 5_000},
     ),
 }
@@ -78,7 +80,7 @@ PRESETS = {
 def named_recipe(
     name: str, preset: str, task: Task | None = None, parts: dict[str, str] | None = None
 ) -> tuple[Recipe, Schedule]:
-    """The recipe of that name at a preset's size, with the task's settings; `parts` swaps single axes by name."""
+    """The recipe of that name with the sizes of a preset and the task's settings; `parts` replaces parts, {axis: name}."""
     if canonical(name) not in RECIPES:
         raise unknown("recipe", name, RECIPES)
     if preset not in PRESETS:
@@ -104,11 +106,12 @@ def named_recipe(
 
 
 def _changed(thing: Any, changes: dict[str, Any]) -> Any:
-    """With those of the changes that are fields of it."""
+    """A copy of a dataclass with those of the changes that are fields of it."""
     known = {f.name for f in fields(thing)}
     return replace(thing, **{name: value for name, value in changes.items() if name in known})
 
 
 def _sized(part: Any, size: Preset) -> Any:
+    """A copy of a part with the widths of a preset, if it has widths."""
     has_widths = any(f.name == "widths" for f in fields(part))
     return replace(part, widths=size.widths) if has_widths else part

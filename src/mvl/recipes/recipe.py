@@ -1,13 +1,14 @@
-"""A recipe: four parts and how they are trained. One that cannot work fails when it is built."""
+"""A recipe: four parts and how they are trained. Parts that do not fit together raise an error when it is built."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from mvl import registry
-from mvl.checks import COUNT, INSIDE_UNIT, NATURAL, NOT_NEGATIVE, UNIT, check_fields
+from mvl.batches import BatchRequest, GoalMix
+from mvl.checks import COUNT, INSIDE_UNIT, NATURAL, NOT_NEGATIVE, UNIT, check_settings
 from mvl.errors import UsageError, unknown
-from mvl.types import BatchRequest, FitsData, GoalMix, Policy, Regularizer, Representation, Statistics, Value, offered
+from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Value, offered
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,12 @@ class Learning:
     """Distribution of the goals that the policy is trained on."""
 
     def __post_init__(self) -> None:
-        check_fields(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT, regularizer_start=NATURAL)
+        check_settings(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
+        check_settings(self, regularizer_start=NATURAL)
 
 
 SURFACES = frozenset({"state_value", "critic"})
-"""What a value must offer one of, to be regularized or drawn."""
+"""Value functions of which a value must offer one, to be regularized or plotted."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class Recipe:
         if self.value.crosses_goals and self.representation.looks_at_state:
             named = registry.name_of("value", self.value), registry.name_of("representation", self.representation)
             raise UsageError(
-                f"value {named[0]} meets every state with every goal, and representation {named[1]} shows a goal "
-                f"differently from every state; representations that fit: {', '.join(_fixed_representations())}."
+                f"value {named[0]} evaluates every state with every goal, but goals of representation {named[1]} "
+                f"depend on the state; representations that fit: {', '.join(_fixed_representations())}."
             )
         if self.value.request.midpoints and self.value_goals.trajectory < 1:
             name = registry.name_of("value", self.value)
@@ -66,7 +68,7 @@ class Recipe:
 
     @property
     def has_surface(self) -> bool:
-        """Whether there is a value to regularize and to draw."""
+        """Whether there is a value that can be regularized and plotted."""
         return bool(offered(self.value) & SURFACES)
 
     @property
@@ -75,21 +77,22 @@ class Recipe:
 
     @property
     def request(self) -> BatchRequest:
-        """What a batch must hold for these parts."""
+        """What these parts need in a batch."""
         rep = self.representation.request
         goals = None if rep.reuse_value_goals and self.value_goals.current > 0 else rep.goals
         midpoints, steps = self.value.request.midpoints, self.policy.request.waypoint_steps
         return BatchRequest(goals=goals, windows=rep.windows, midpoints=midpoints, waypoint_steps=steps)
 
     def _misfit(self, axis: str, part: object, need: str, met: Callable[[frozenset[str]], Any]) -> str:
-        able = [name for name in registry.names("value") if met(offered(registry.part_class("value", name)))]
+        """Message that a part needs something of the value; `met` tells from what a value offers whether it would do."""
+        fitting = [name for name in registry.names("value") if met(offered(registry.part_class("value", name)))]
         return (
             f"{axis} {registry.name_of(axis, part)} needs a value with {need}, which "
-            f"{registry.name_of('value', self.value)} has not; values that do: {', '.join(able) or 'none'}."
+            f"{registry.name_of('value', self.value)} has not; values that do: {', '.join(fitting) or 'none'}."
         )
 
     def fit(self, statistics: Statistics) -> "Recipe":
-        """The same recipe with settings that come from the data filled in."""
+        """The same recipe with the settings that are computed from the data."""
         if isinstance(self.regularizer, FitsData):
             return replace(self, regularizer=self.regularizer.fit(statistics))
         return self
@@ -111,12 +114,13 @@ class Recipe:
 
 
 def _fixed_representations() -> list[str]:
+    """Names of the representations that do not depend on the state."""
     names = registry.names("representation")
     return [name for name in names if not registry.part_class("representation", name).looks_at_state]
 
 
 def make_part(axis: str, name: str, **settings: Any) -> Any:
-    """A part by name, its settings checked."""
+    """A part, given its name and settings; raises if it has no such setting."""
     part = registry.part_class(axis, name)
     known = {f.name for f in fields(part)}
     for setting in settings:

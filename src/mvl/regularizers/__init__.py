@@ -1,1 +1,1 @@
-"""Axis 2: what geometry is asked of the value surface. One file, one regularizer."""
+"""Axis 2: a penalty on the geometry of the value surface. One file per regularizer."""

@@ -1,4 +1,4 @@
-"""The Eikonal rival: the value's slope is forced to one everywhere."""
+"""The Eikonal regularizer, the paper's baseline: it pulls the norm of the value's gradient towards 1."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import FRACTION, NOT_NEGATIVE, POSITIVE, check_fields
+from mvl.checks import FRACTION, NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss
 
@@ -23,7 +23,7 @@ class Eikonal:
     """Fraction of the batch that is regularized."""
 
     def __post_init__(self) -> None:
-        check_fields(self, weight=NOT_NEGATIVE, speed=POSITIVE, fraction=FRACTION)
+        check_settings(self, weight=NOT_NEGATIVE, speed=POSITIVE, fraction=FRACTION)
 
     def __call__(self, field: Field, key: Key) -> Loss:
         if not field.paired:
@@ -36,5 +36,6 @@ class Eikonal:
         return self.weight * penalty, {"penalty": penalty, "slope": length.mean()}
 
     def slope(self, field: Field, head: int) -> Array:
-        """dV/ds at every point at once: a value depends on its own point alone, so the gradient of their sum is all of them."""
-        return jax.grad(lambda points: field.at(points, field.goals)[head].sum())(field.points)
+        """dV/ds at every point, (batch, d): each value depends on its own point alone, so one gradient of their sum suffices."""
+        slopes: Array = jax.grad(lambda points: field.at(points, field.goals)[head].sum())(field.points)
+        return slopes

@@ -1,4 +1,4 @@
-"""Mollified value learning: nearby states may be better only by the cost of walking there."""
+"""Mollified value learning: the value of a nearby state may be higher only by the cost of the distance to it."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_fields
+from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss, Statistics
 from mvl.units import Cost, Scale, fitted, known_cost, known_scale
@@ -19,8 +19,8 @@ from mvl.units import Cost, Scale, fitted, known_cost, known_scale
 class Mollified:
     """Mean of max(0, V(s + e, g) - V(s, g) - c |e|)^2 over K neighbors, e ~ N(0, 2 nu I) (the paper's algorithm 1).
 
-    Heads are summed and both values are trained, unless `through` says otherwise. The paper gives no weight; 1 is
-    what the Eikonal code it builds on uses.
+    Heads are summed, and both values are trained unless `through` says otherwise. The paper gives no weight; 1 is that of
+    the Eikonal code it builds on.
     """
 
     weight: float = 1.0
@@ -40,21 +40,21 @@ class Mollified:
     scale: Scale = "raw"
     """Unit of each dimension, for neighbors and distances: raw, std (its standard deviation in the data), or numbers."""
     antithetic: bool = False
-    """Draw neighbors in mirrored pairs, s + e and s - e; of an odd number, one has no partner."""
+    """Draw neighbors in mirrored pairs, s + e and s - e; with an odd number, one has no partner."""
     fraction: float = 1.0
     """Fraction of the batch that is regularized."""
     through: Literal["both", "center", "target"] = "both"
-    """Send gradients through both values, or only through the center's, which costs a third; target: also value the
-    neighbors by the slowly moving copy of the value (the paper's first version)."""
+    """Send gradients through both values, or only through that of the state itself, which takes a third of the time. With
+    target, neighbors are valued by the slowly moving copy (the paper's first version)."""
 
     def __post_init__(self) -> None:
-        check_fields(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
+        check_settings(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
         if self.std is not None:
-            check_fields(self, std=NOT_NEGATIVE)
+            check_settings(self, std=NOT_NEGATIVE)
         if self.cost != "auto":
-            check_fields(self, cost=NOT_NEGATIVE)
+            check_settings(self, cost=NOT_NEGATIVE)
         if self.scale not in ("raw", "std"):
-            check_fields(self, scale=POSITIVE)
+            check_settings(self, scale=POSITIVE)
 
     def fit(self, statistics: Statistics) -> "Mollified":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""
@@ -70,7 +70,7 @@ class Mollified:
         return self.weight * penalty, {"penalty": penalty, "active": (hinged > 0).mean()}
 
     def steps(self, key: Key, shape: tuple[int, ...]) -> Array:
-        """Steps to the neighbors, in units of `scale`."""
+        """Steps to the neighbors in units of `scale`, (samples, *shape)."""
         draws = (self.samples + 1) // 2 if self.antithetic else self.samples
         std = math.sqrt(2 * self.viscosity) if self.std is None else self.std
         steps = std * jax.random.normal(key, (draws, *shape))
@@ -87,6 +87,6 @@ class Mollified:
         return stop_gradient(near) if self.through == "center" else near
 
     def costs(self, steps: Array) -> Array | float:
-        """Costs of walking to the neighbors, (samples, batch), or one for all."""
+        """Costs of the distances to the neighbors, (samples, batch), or one for all."""
         cost = known_cost(self.cost)
         return cost if self.cost_form == "constant" else cost * jnp.linalg.norm(steps, axis=-1)

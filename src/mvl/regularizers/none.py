@@ -1,4 +1,4 @@
-"""Nothing asked."""
+"""No regularizer."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from mvl.types import Field, Key, Loss
 
 @dataclass(frozen=True)
 class Unregularized:
-    """The value surface is left as the value loss makes it."""
+    """No penalty: only the value loss shapes the value surface."""
 
     def __call__(self, field: Field, key: Key) -> Loss:
         return jnp.zeros(()), {}

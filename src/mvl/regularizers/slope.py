@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_fields
+from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.types import Field, Key, Loss, Statistics
 from mvl.units import Cost, Scale, fitted, known_cost, known_scale
 
@@ -40,11 +40,11 @@ class Slope:
     """Fraction of the batch that is regularized."""
 
     def __post_init__(self) -> None:
-        check_fields(self, weight=NOT_NEGATIVE, radius=POSITIVE, pairs=COUNT, fraction=FRACTION)
+        check_settings(self, weight=NOT_NEGATIVE, radius=POSITIVE, pairs=COUNT, fraction=FRACTION)
         if self.cost != "auto":
-            check_fields(self, cost=NOT_NEGATIVE)
+            check_settings(self, cost=NOT_NEGATIVE)
         if self.scale not in ("raw", "std"):
-            check_fields(self, scale=POSITIVE)
+            check_settings(self, scale=POSITIVE)
 
     def fit(self, statistics: Statistics) -> "Slope":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""

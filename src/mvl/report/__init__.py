@@ -1,1 +1,1 @@
-"""Runs as tables and pictures."""
+"""The HTML report about runs."""

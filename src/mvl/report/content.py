@@ -1,4 +1,4 @@
-"""What a report tells of a run: read from its folder, measured, drawn and filmed."""
+"""The content of a report about one run: files of its folder, measures of its value, a picture and videos."""
 
 import base64
 import json
@@ -24,59 +24,64 @@ from mvl.runs.video import Clip, Shots, film
 from mvl.tasks import task_names
 
 SHOTS = Shots(size=192, fps=15, frames=120)
-"""Eight seconds at most, some 20 kB each."""
-Tell = Callable[[float], None]
-"""Is called with the share that is done."""
+"""Videos of at most eight seconds, about 20 kB each."""
+Progress = Callable[[float], None]
+"""Called with the fraction of the work that is done."""
 
 
 class Success(NamedTuple):
-    """How often a task's goal was reached, or all tasks' goals."""
+    """Share of episodes that reached the goal, of one task or of all."""
 
     name: str
     per_seed: list[float]
     paper: tuple[float, float] | None
+    """The paper's mean and standard deviation; None if it has no such cell."""
 
     @property
     def result(self) -> Estimate:
         return estimate(self.per_seed)
 
 
-class Inlined(NamedTuple):
-    """A file inside the page, or the reason why it is not there."""
+class InlineFile(NamedTuple):
+    """A file that is embedded in the page, or the reason why there is none."""
 
-    kind: str = ""
+    media_type: str = ""
     data: bytes = b""
     missing: str = ""
 
     @property
     def url(self) -> str:
-        return f"data:{self.kind};base64,{base64.b64encode(self.data).decode()}"
+        return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
 
 
 @dataclass(frozen=True)
 class Content:
+    """Everything that a report shows about one run."""
+
     name: str
-    """Of the folder; several runs of a page have different ones."""
+    """The folder's name, with as much of its path as makes it unique in the page."""
     description: Description
     recipe: str
-    surroundings: dict[str, Any]
-    """Versions, and the commit of the source, as run.json has them."""
+    versions: dict[str, str]
+    """Of the packages it was trained with."""
+    git: dict[str, Any] | None
+    """State of the source's repository, if it was trained from one."""
     evaluations: list[dict[str, Any]]
     metrics: list[dict[str, Any]]
     success: list[Success]
-    """Of every task, the last of all together; empty where nothing was evaluated."""
+    """One per task, then one over all tasks; empty if the run was not evaluated."""
     steps: list[int]
-    """Of the evaluations which that is the mean of."""
+    """Steps of the evaluations that `success` is the mean of."""
     geometry: list[Geometry]
-    """Per seed; empty where a value has no map."""
-    picture: Inlined
-    clips: list[tuple[Clip, Inlined]]
+    """One per seed; empty if the task has no maze or the recipe no value."""
+    picture: InlineFile
+    clips: list[tuple[Clip, InlineFile]]
     no_clips: str
-    """Why there are none."""
+    """Reason why there are no clips."""
 
     @property
     def trained(self) -> int:
-        """Steps so far, as far as they were noted."""
+        """Steps trained so far, according to the logged metrics."""
         return max((row["step"] for row in self.metrics), default=0)
 
     @property
@@ -84,30 +89,32 @@ class Content:
         return self.success[-1] if self.success else None
 
 
-def gather(path: Path, name: str, videos: bool, tell: Tell) -> Content:
-    """Everything about one run. What cannot be shown is replaced by the reason; a folder that is no run is an error."""
+def gather(path: Path, name: str, videos: bool, progress: Progress) -> Content:
+    """The content for one run. A picture or video that cannot be made is replaced by the reason."""
     folder, description = RunFolder.open(path)
     evaluations = metrics.read(folder.evaluations_file)
     recipe = name_of_parts(description.experiment.recipe.names())
     success, steps = _success(description, recipe, evaluations) if description.task.simulated and evaluations else ([], [])
-    tell(0.0)
+    progress(0.0)
     picture = _picture(folder, description)
-    tell(0.25)
-    measured = geometry_of_seeds(path, Mollified()) if folder.checkpoint_file.exists() else []
-    tell(0.35)
-    clips, no_clips = _clips(path, lambda done, total: tell(0.35 + 0.6 * done / total)) if videos else ([], "They were left out.")
-    tell(1.0)
-    kept = json.loads(folder.description_file.read_text())
+    progress(0.25)
+    geometry = geometry_of_seeds(path, Mollified()) if folder.checkpoint_file.exists() else []
+    progress(0.35)
+    filming = lambda done, total: progress(0.35 + 0.6 * done / total)
+    clips, no_clips = _clips(path, filming) if videos else ([], "They were left out.")
+    progress(1.0)
+    saved = json.loads(folder.description_file.read_text())
     return Content(
         name=name,
         description=description,
         recipe=recipe or description.experiment.recipe_name,
-        surroundings={"versions": kept.get("versions", {}), "git": kept.get("git")},
+        versions=saved.get("versions", {}),
+        git=saved.get("git"),
         evaluations=evaluations,
         metrics=metrics.read(folder.metrics_file),
         success=success,
         steps=steps,
-        geometry=measured,
+        geometry=geometry,
         picture=picture,
         clips=clips,
         no_clips=no_clips,
@@ -115,6 +122,7 @@ def gather(path: Path, name: str, videos: bool, tell: Tell) -> Content:
 
 
 def _success(description: Description, recipe: str | None, evaluations: list[dict[str, Any]]) -> tuple[list[Success], list[int]]:
+    """Success per task and overall, and the steps of the evaluations it is the mean of."""
     result = list(reported(evaluations).values())
     tasks = np.array([seed["tasks"] for seed in result])
     names = description.task.subtasks or [f"task {number + 1}" for number in range(tasks.shape[1])]
@@ -124,29 +132,30 @@ def _success(description: Description, recipe: str | None, evaluations: list[dic
     return [*rows, Success("overall", [seed["overall"] for seed in result], cell)], result[0]["steps"]
 
 
-def _picture(folder: RunFolder, description: Description) -> Inlined:
-    """value.png as the end of training left it, or drawn anew if there has been a checkpoint since."""
+def _picture(folder: RunFolder, description: Description) -> InlineFile:
+    """The run's value.png, or a new picture if it is older than the checkpoint."""
     drawn = folder.path / "value.png"
     if not folder.checkpoint_file.exists():
-        return Inlined(missing="There is no checkpoint yet.")
+        return InlineFile(missing="There is no checkpoint yet.")
     if drawn.exists() and drawn.stat().st_mtime >= folder.checkpoint_file.stat().st_mtime:
-        return Inlined("image/png", drawn.read_bytes())
+        return InlineFile("image/png", drawn.read_bytes())
     with tempfile.TemporaryDirectory() as scratch:
         to = Path(scratch) / "value.png"
         try:
             if draw(folder.path, to, description):
-                return Inlined("image/png", to.read_bytes())
+                return InlineFile("image/png", to.read_bytes())
         except MvlError as error:
-            return Inlined(missing=str(error))
-    return Inlined(
+            return InlineFile(missing=str(error))
+    return InlineFile(
         missing="It learns no value." if not description.experiment.recipe.has_surface else "Its data was not in a file."
     )
 
 
-def _clips(path: Path, tell: Callable[[int, int], None]) -> tuple[list[tuple[Clip, Inlined]], str]:
+def _clips(path: Path, report: Callable[[int, int], None]) -> tuple[list[tuple[Clip, InlineFile]], str]:
+    """A short video of each task, or the reason why there are none."""
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            clips = film(path, Path(scratch), SHOTS, tell)
+            clips = film(path, Path(scratch), SHOTS, report)
         except MvlError as error:
             return [], str(error)
-        return [(clip, Inlined("video/mp4", clip.path.read_bytes())) for clip in clips], ""
+        return [(clip, InlineFile("video/mp4", clip.path.read_bytes())) for clip in clips], ""

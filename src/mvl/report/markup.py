@@ -1,11 +1,11 @@
-"""Pieces of a page. Texts are escaped here; what is markup already is told by its type."""
+"""Elements of an HTML page. All text is escaped here, except text of type `Markup`."""
 
 from collections.abc import Sequence
 from html import escape
 
 
 class Markup(str):
-    """Text that is HTML, and safe."""
+    """A string that is HTML already and must not be escaped."""
 
 
 def html(piece: object) -> str:
@@ -13,15 +13,18 @@ def html(piece: object) -> str:
 
 
 def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1, total: bool = False) -> Markup:
-    """A table in a box of its own that scrolls; the first cell of a row is its head, cells beyond `left` are numbers."""
-    kind = lambda place: ' class="n"' if place >= left else ""
-    head = "".join(f'<th scope="col"{kind(place)}>{html(text)}</th>' for place, text in enumerate(heads))
+    """A table in a box that scrolls; the first cell of a row is its header, columns from `left` on are right-aligned numbers.
+
+    With `total`, the last row is set apart as a total.
+    """
+    classes = ["" if column < left else ' class="n"' for column in range(len(heads))]
+    head = "".join(f'<th scope="col"{kind}>{html(text)}</th>' for kind, text in zip(classes, heads, strict=True))
     lines = []
     for number, row in enumerate(rows):
         first, *rest = row
-        cells = "".join(f"<td{kind(place)}>{html(cell)}</td>" for place, cell in enumerate(rest, 1))
+        cells = "".join(f"<td{kind}>{html(cell)}</td>" for kind, cell in zip(classes[1:], rest, strict=True))
         last = ' class="total"' if total and number == len(rows) - 1 else ""
-        lines.append(f'<tr{last}><th scope="row"{kind(0)}>{html(first)}</th>{cells}</tr>')
+        lines.append(f'<tr{last}><th scope="row"{classes[0]}>{html(first)}</th>{cells}</tr>')
     return Markup(
         f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0"><table><caption>{html(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
@@ -29,6 +32,7 @@ def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[object]], 
 
 
 def facts(pairs: Sequence[tuple[str, object]]) -> Markup:
+    """A list of names and what they are."""
     return Markup("<dl>" + "".join(f"<dt>{html(name)}</dt><dd>{html(text)}</dd>" for name, text in pairs) + "</dl>")
 
 
@@ -36,5 +40,6 @@ def paragraph(text: object, kind: str = "") -> Markup:
     return Markup(f'<p class="{kind}">{html(text)}</p>' if kind else f"<p>{html(text)}</p>")
 
 
-def folded(title: str, inside: Markup) -> Markup:
+def collapsible(title: str, inside: Markup) -> Markup:
+    """A part of the page that is hidden until its title is clicked."""
     return Markup(f"<details><summary>{html(title)}</summary>{inside}</details>")

@@ -1,4 +1,4 @@
-"""A report: one HTML file that holds everything it shows."""
+"""A report: one HTML file with everything it shows embedded."""
 
 import base64
 import hashlib
@@ -9,29 +9,30 @@ from string import Template
 
 from mvl import __version__
 from mvl.files import atomic
-from mvl.report.content import Content, Tell, gather
+from mvl.report.content import Content, Progress, gather
 from mvl.report.sections import PARTS, anchor, comparison, one_run, result
 
 TEMPLATE = Path(__file__).parent / "template"
 MOLLIFIED, OTHERS = [f"mvl{number}" for number in range(3)], [f"base{number}" for number in range(5)]
-"""Colors of the style sheet: greens and blues where the value is mollified."""
+"""Color classes of the style sheet, for runs with the mollified regularizer and for others."""
 
 
-def report(runs: Sequence[Path], to: Path, videos: bool, tell: Tell) -> None:
-    """Gather the runs and write the page."""
+def report(runs: Sequence[Path], to: Path, videos: bool, progress: Progress) -> None:
+    """Write the report about some runs to a file."""
     contents: list[Content] = []
     for run, name in zip(runs, _names(runs), strict=True):
-        contents.append(gather(run, name, videos, _within(tell, len(contents), len(runs))))
+        contents.append(gather(run, name, videos, _part_of(progress, len(contents), len(runs))))
     with atomic(to) as partial:
         partial.write_text(page(contents), encoding="utf-8")
 
 
-def _within(tell: Tell, behind: int, count: int) -> Tell:
-    """One run's progress as a part of all."""
-    return lambda share: tell((behind + share) / count)
+def _part_of(progress: Progress, done: int, count: int) -> Progress:
+    """The progress of one run, reported as part of the progress of all."""
+    return lambda fraction: progress((done + fraction) / count)
 
 
 def page(contents: Sequence[Content]) -> str:
+    """The HTML of a report. Its security policy allows no script or style but the page's own, by their hashes."""
     styles = _styles(contents)
     sections = [comparison(contents, styles)] if len(contents) > 1 else []
     sections += [one_run(content, styles[content.name]) for content in contents]
@@ -56,6 +57,7 @@ def page(contents: Sequence[Content]) -> str:
 
 
 def _heading(contents: Sequence[Content]) -> tuple[str, str]:
+    """The title of the page, and the sentence below it."""
     tasks = sorted({content.description.task.label for content in contents})
     where = tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
     if len(contents) > 1:
@@ -70,7 +72,7 @@ def _heading(contents: Sequence[Content]) -> tuple[str, str]:
 
 
 def _styles(contents: Sequence[Content]) -> dict[str, str]:
-    """A color for each run."""
+    """The color class of each run, by its name."""
     counts = {True: 0, False: 0}
     styles = {}
     for content in contents:
@@ -82,7 +84,7 @@ def _styles(contents: Sequence[Content]) -> dict[str, str]:
 
 
 def _names(runs: Sequence[Path]) -> list[str]:
-    """The folders' own names, with as much of their paths before them as tells them apart."""
+    """The names of the run folders, each with as much of its path as makes all names different."""
     parts = [run.resolve().parts for run in runs]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-depth:]) for part in parts]

@@ -1,4 +1,4 @@
-"""The sections of a report: runs compared, and each run by itself."""
+"""The sections of a report: a comparison of all runs, then one section per run."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mvl import registry
-from mvl.report.charts import ANY, Series, curves, mark
+from mvl.report.charts import UNBOUNDED, Series, curves, success_mark
 from mvl.report.content import Content, Success
-from mvl.report.markup import Markup, facts, folded, html, paragraph, table
+from mvl.report.markup import Markup, collapsible, facts, html, paragraph, table
 from mvl.results.geometry import Geometry
 from mvl.results.statistics import estimate
 from mvl.runs.video import in_words
@@ -27,33 +27,38 @@ LOSSES = {
 MEASURES = {
     "rank_correlation": ("rank correlation", "of the value with minus the true distance; 1 if nearer is always higher"),
     "correlation": ("correlation", "the same, of the numbers themselves"),
-    "ascent": ("led to the goal", "share of states from which steepest ascent ends at the goal, around walls"),
+    "ascent": ("leads to the goal", "share of states from which steepest ascent ends at the goal, around walls"),
     "downhill": ("right direction", "share of states whose gradient points where the distance falls"),
-    "jitter": ("jitter", "distance of the value from its local mean, in units of its slope; 0 is smooth"),
-    "violated": ("violated bounds", "share of neighbors that are better than their state by more than the way there costs"),
+    "jitter": ("jitter", "difference of the value from its local mean, in units of its slope; 0 is smooth"),
+    "violated": (
+        "violated bounds",
+        "share of neighbors whose value is higher than that of their state by more than the cost of moving there",
+    ),
 }
-"""The fields of `Geometry`, in words."""
+"""Label and explanation of each measure of `Geometry`."""
 PARTS = [
     ("trained", "What was trained"),
     ("success", "Success"),
     ("curves", "Learning curves"),
     ("value", "The value"),
     ("rollouts", "Rollouts"),
-    ("again", "How to make it again"),
+    ("command", "How to train it again"),
 ]
-"""Of a run's section, in their order."""
-NONE = "-"
+"""Anchor and title of each part of a run's section."""
+NO_VALUE = "-"
 PAPER_SIZE = "The paper trains for 1M steps with layers of 512."
 
 
 def result(success: Success | None) -> str:
+    """A success with its interval, as text."""
     if success is None:
         return "not evaluated"
     return str(success.result) if len(success.per_seed) > 1 else f"{success.result.mean:.2f}"
 
 
 def cell(success: Success | None) -> str:
-    return f"{success.paper[0]:.2f} ± {success.paper[1]:.2f}" if success and success.paper else NONE
+    """The paper's success, as text."""
+    return f"{success.paper[0]:.2f} ± {success.paper[1]:.2f}" if success and success.paper else NO_VALUE
 
 
 def comparison(contents: Sequence[Content], styles: dict[str, str]) -> Markup:
@@ -67,22 +72,31 @@ def comparison(contents: Sequence[Content], styles: dict[str, str]) -> Markup:
         link = Markup(f'<a href="#{anchor(content)}">{html(content.name)}</a>')
         row: list[object] = [link, content.recipe, *([about.task.label] if several else [])]
         row += [f"{content.trained:,}", len(about.experiment.seeds), result(content.overall), cell(content.overall)]
-        row += [f"{_mean(content.geometry, name):.2f}" if content.geometry else NONE for name in measured]
+        row += [f"{_mean(content.geometry, name):.2f}" if content.geometry else NO_VALUE for name in measured]
         rows.append(row)
-    words = table("Success over all tasks", [*heads, *(MEASURES[name][0] for name in measured)], rows, left=3 if several else 2)
+    summary = table("Success over all tasks", [*heads, *(MEASURES[name][0] for name in measured)], rows, left=3 if several else 2)
     series = [line for content in contents if (line := _line(content, content.evaluations, "overall", styles[content.name]))]
     drawn = f'<div class="grid-of">{curves("success", series, (0.0, 1.0))}</div>{_legend(series)}' if series else ""
-    return Markup(f'<section id="comparison"><h2>Comparison</h2>{words}{drawn}</section>')
+    return Markup(f'<section id="comparison"><h2>Comparison</h2>{summary}{drawn}</section>')
 
 
 def anchor(content: Content, part: str = "") -> str:
+    """The id of a run's section in the page, or of a part of it."""
     run = "".join(letter if letter.isalnum() else "-" for letter in content.name)
     return "-".join(filter(None, ("run", run, part)))
 
 
 def one_run(content: Content, style: str) -> Markup:
-    made = (_trained(content), _success(content), _curves(content, style), _value(content), _rollouts(content), _again(content))
-    titles = zip(PARTS, made, strict=True)
+    """The section about one run, with its lines in the color of class `style`."""
+    parts = (
+        _trained(content),
+        _success(content),
+        _curves(content, style),
+        _value(content),
+        _rollouts(content),
+        _command(content),
+    )
+    titles = zip(PARTS, parts, strict=True)
     inside = "".join(f'<h3 id="{anchor(content, part)}">{title}</h3>{shown}' for (part, title), shown in titles)
     name = anchor(content, "title")
     return Markup(
@@ -102,8 +116,8 @@ def _trained(content: Content) -> str:
     pairs.append(("trained", f"{content.trained:,}{planned} steps, batches of {about.experiment.recipe.learning.batch_size}"))
     pairs.append(("seeds", ", ".join(map(str, about.experiment.seeds))))
     path, held_out = about.data["path"], about.experiment.data.held_out
-    held = f", {held_out:g} of it held out" if held_out else ""
-    pairs.append(("data", f"{Path(path).name}{held}" if path else "arrays"))
+    share = f", {held_out:g} of it held out" if held_out else ""
+    pairs.append(("data", f"{Path(path).name}{share}" if path else "arrays"))
     return facts(pairs)
 
 
@@ -116,36 +130,37 @@ def _success(content: Content) -> str:
     heads = ["task", "", "success [95 %]", "paper", *(f"seed {seed}" for seed in content.description.experiment.seeds if several)]
     rows = []
     for row in content.success:
-        drawn = Markup(mark(row.result, several, row.paper[0] if row.paper else None))
+        drawn = Markup(success_mark(row.result, several, row.paper[0] if row.paper else None))
         rows.append([row.name, drawn, result(row), cell(row), *(f"{value:.2f}" for value in row.per_seed if several)])
     episodes = content.description.experiment.schedule.eval_episodes
     steps = ", ".join(f"{step:,}" for step in content.steps)
     caption = f"Share of episodes that reach the goal: mean of the evaluations at steps {steps}; episodes per task: {episodes}"
-    words = "The diamond is the paper's mean, with the standard deviation over its seeds. " + PAPER_SIZE
-    return table(caption, heads, rows, left=2, total=True) + (paragraph(words, "note") if content.success[-1].paper else "")
+    note = "The diamond is the paper's mean, with the standard deviation over its seeds. " + PAPER_SIZE
+    return table(caption, heads, rows, left=2, total=True) + (paragraph(note, "note") if content.success[-1].paper else "")
 
 
 def _curves(content: Content, style: str) -> str:
+    """Charts of success and losses over training, without those that are zero throughout."""
     found = [("success", _line(content, content.evaluations, "overall", style), (0.0, 1.0))]
-    found += [(title, _line(content, content.metrics, name, style), ANY) for name, title in LOSSES.items()]
+    found += [(title, _line(content, content.metrics, name, style), UNBOUNDED) for name, title in LOSSES.items()]
     for name in ("value/loss", "policy/loss"):
         line = _line(content, content.evaluations, f"validation/{name}", style)
-        found.append((f"{LOSSES[name]}, held-out data", line, ANY))
-    told = [(title, line, within) for title, line, within in found if line and (title == "success" or line.values.any())]
-    drawn = [curves(title, [line], within) for title, line, within in told]
+        found.append((f"{LOSSES[name]}, held-out data", line, UNBOUNDED))
+    shown = [(title, line, within) for title, line, within in found if line and (title == "success" or line.values.any())]
+    drawn = [curves(title, [line], within) for title, line, within in shown]
     if not drawn:
         return paragraph("Nothing has been measured yet.")
     return f'<div class="grid-of">{"".join(drawn)}</div>'
 
 
 def _line(content: Content, rows: list[dict[str, Any]], name: str, style: str) -> Series | None:
-    """A number over steps, where every seed has it."""
+    """A metric over training, at the steps where every seed has a finite value; None if there are none."""
     found: dict[int, list[float]] = {}
     for row in rows:
         if np.isfinite(row.get(name, np.nan)):
             found.setdefault(row["step"], []).append(row[name])
-    whole = {step: values for step, values in found.items() if len(values) == len(content.description.experiment.seeds)}
-    return Series(content.name, style, np.array(list(whole), float), np.array(list(whole.values())).T) if whole else None
+    complete = {step: values for step, values in found.items() if len(values) == len(content.description.experiment.seeds)}
+    return Series(content.name, style, np.array(list(complete), float), np.array(list(complete.values())).T) if complete else None
 
 
 def _legend(series: Sequence[Series]) -> str:
@@ -158,24 +173,25 @@ def _mean(found: Sequence[Geometry], name: str) -> float:
 
 
 def _value(content: Content) -> str:
+    """The picture of the value, and the measures of its surface."""
     if content.picture.missing:
         shown = paragraph(content.picture.missing, "note")
     else:
         task = content.description.task.label
         how = "contours over the maze for each goal, with episodes" if content.geometry else "along episodes and over states"
-        told = f"Value of {content.recipe} on {task}: {how}"
+        description = f"Value of {content.recipe} on {task}: {how}"
         shown = Markup(
             f'<figure><div class="value" tabindex="0" role="region" aria-label="Picture of the value">'
-            f'<img src="{content.picture.url}" alt="{html(told)}"></div></figure>'
+            f'<img src="{content.picture.url}" alt="{html(description)}"></div></figure>'
         )
     if not content.geometry:
         return shown
     rows = []
-    for name, (label, words) in MEASURES.items():
+    for name, (label, meaning) in MEASURES.items():
         values = [getattr(one, name) for one in content.geometry]
         within = (-1.0, 1.0) if "correlation" in name else (0.0, 1.0)
-        rows.append([label, str(estimate(values, within)) if len(values) > 1 else f"{values[0]:.2f}", words])
-    caption = "The geometry of the surface, measured over the maze's free states; the mean of all goals"
+        rows.append([label, str(estimate(values, within)) if len(values) > 1 else f"{values[0]:.2f}", meaning])
+    caption = "The geometry of the surface, over the maze without its walls; mean over all goals"
     return shown + table(caption, ["measure", "value [95 %]", "what it is"], rows, left=9)
 
 
@@ -185,32 +201,34 @@ def _rollouts(content: Content) -> str:
     films = []
     for clip, file in content.clips:
         name = content.success[clip.task - 1].name if content.success and len(clip.reached) == 1 else "all subtasks"
-        told = f"{name}: {in_words(clip.reached)} after {clip.steps} steps"
+        title = f"{name}: {in_words(clip.reached)} after {clip.steps} steps"
         films.append(
-            f'<figure><video controls muted loop playsinline preload="auto" src="{file.url}" aria-label="{html(told)}"></video>'
-            f"<figcaption>{html(told)}</figcaption>"
+            f'<figure><video controls muted loop playsinline preload="auto" src="{file.url}" aria-label="{html(title)}"></video>'
+            f"<figcaption>{html(title)}</figcaption>"
             f'<button type="button" class="film" aria-label="Play {html(name)}" aria-pressed="false" hidden>Play</button>'
             "</figure>"
         )
-    place = anchor(content, "films")
+    films_id = anchor(content, "films")
     seed = content.description.experiment.seeds[0]
     return (
-        f'<button type="button" class="films-all" aria-controls="{place}" aria-pressed="false" hidden>Play all</button>'
-        f'<div class="films" id="{place}">{"".join(films)}</div>'
+        f'<button type="button" class="films-all" aria-controls="{films_id}" aria-pressed="false" hidden>Play all</button>'
+        f'<div class="films" id="{films_id}">{"".join(films)}</div>'
         + paragraph(f"One episode of each task, seed {seed}'s policy, faster than real time.", "note")
     )
 
 
-def _again(content: Content) -> str:
+def _command(content: Content) -> str:
+    """The command that trains the run again."""
     data = content.description.data
     if data["path"] is None:
-        return paragraph("It was trained from Python on arrays, so no command can repeat it.")
-    words = content.description.experiment.command()
-    same = f"The same numbers need the same versions and the same data: {Path(data['path']).name} with SHA-256 {data['sha256']}."
-    return f'<pre tabindex="0"><code>{html(words)}</code></pre>{paragraph(same, "note")}'
+        return paragraph("It was trained from Python on arrays, so no command can train it again.")
+    command = content.description.experiment.command()
+    note = f"The same numbers need the same versions and the same data: {Path(data['path']).name} with SHA-256 {data['sha256']}."
+    return f'<pre tabindex="0"><code>{html(command)}</code></pre>{paragraph(note, "note")}'
 
 
 def _shown(value: object) -> str:
+    """A setting as text."""
     if isinstance(value, (list, tuple)):
         return " x ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -220,13 +238,13 @@ def _settings(content: Content) -> Markup:
     about = content.description
     schedule = {f"schedule.{name}": value for name, value in asdict(about.experiment.schedule).items()}
     sizes = {f"shapes.{name}": value for name, value in about.shapes._asdict().items()}
-    every = {**Configured(about.fitted, about.experiment.schedule).settings(), **schedule, **sizes}
-    rows = [[name, _shown(value)] for name, value in every.items()]
-    return folded("All settings", table("As fitted to the data", ["setting", "value"], rows, left=9))
+    settings = {**Configured(about.fitted, about.experiment.schedule).settings(), **schedule, **sizes}
+    rows = [[name, _shown(value)] for name, value in settings.items()]
+    return collapsible("All settings", table("Including what was fitted to the data", ["setting", "value"], rows, left=9))
 
 
 def _versions(content: Content) -> Markup:
-    rows = [[name, text] for name, text in content.surroundings["versions"].items()]
-    git = content.surroundings["git"]
+    rows = [[name, text] for name, text in content.versions.items()]
+    git = content.git
     rows += [["source", f"{git['commit']}{' with changes' if git['changed'] else ''}"]] if git else []
-    return folded("Versions", table("What it ran on", ["package", "version"], rows, left=9))
+    return collapsible("Versions", table("Packages it was trained with", ["package", "version"], rows, left=9))

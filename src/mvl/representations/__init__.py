@@ -1,1 +1,1 @@
-"""Axis 1: what the learner is told about a goal. One file, one representation."""
+"""Axis 1: how a goal is represented for the value and the policy. One file per representation."""

@@ -1,4 +1,4 @@
-"""BYOL-gamma: a state predicts the embedding of a later one, and the later one that of the state."""
+"""BYOL-gamma: the embedding of a state predicts that of a later state, and the other way around."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -8,9 +8,10 @@ from jax import Array
 from jax.lax import stop_gradient
 from jax.nn import log_softmax, softmax
 
-from mvl.checks import COUNT, check_fields
+from mvl.batches import Batch, BatchRequest, GoalMix
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, BatchRequest, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Key, Loss, Params, Shapes
 
 
 class Networks(NamedTuple):
@@ -20,16 +21,17 @@ class Networks(NamedTuple):
 
 
 def mean_head(mlp: MLP, *inputs: Array) -> Array:
+    """Mean over the heads of an ensemble, (..., outputs)."""
     return apply_ensemble(mlp, *inputs).mean(axis=0)
 
 
 @dataclass(frozen=True)
 class BYOL:
-    """z = phi(g); u = phi(s), y = phi(later state), both ways of prediction as cross-entropy over softmaxed features.
+    """z = phi(g). With u = phi(s) and y = phi(later state), both predictions are cross-entropies of softmaxed features:
 
     L = mean -softmax(sg y) . log softmax(psi_f([u, a])) + mean -softmax(psi_b(y)) . log softmax(sg u).
-    The constant is the target in the first term and inside the logarithm in the second, as in the code it comes from.
-    No slowly moving copy.
+    The constant (sg) is the target in the first term and inside the logarithm in the second, as in the published code.
+    There are no target networks.
     """
 
     size: int = 256
@@ -42,7 +44,7 @@ class BYOL:
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, widths=COUNT)
+        check_settings(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size

@@ -1,4 +1,4 @@
-"""Dual goal representations: a goal is what its distances from everywhere look like."""
+"""Dual goal representations: a goal is represented by a vector that gives its value from every state."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, NATURAL, UNIT, check_fields
+from mvl.batches import Batch, BatchRequest, GoalMix
+from mvl.checks import COUNT, NATURAL, UNIT, check_settings
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, BatchRequest, Field, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Field, Key, Loss, Params, Shapes
 from mvl.values.implicit_q import implicit_q_loss
 
 
@@ -24,8 +25,8 @@ class Networks(NamedTuple):
 class Dual:
     """z = mean_e psi_e(g), from a complete implicit-Q learner whose value is f_e(s, g) = phi_e(s) . psi_e(g) / sqrt(N).
 
-    Its critics Q(s, g, a) have slowly moving copies, f has none; it sees the value's own goals, or a draw of its own
-    where those never show a reward, and what is built on z sends no gradient back.
+    Its critics Q(s, g, a) have target networks, f has none. It is trained on the value's goals, or on separate ones if those
+    do not include the current state. No gradient of the value or the policy built on z reaches it.
     """
 
     size: int = 256
@@ -35,7 +36,7 @@ class Dual:
     widths: tuple[int, ...] = (512, 512, 512)
     """Hidden layers of phi, psi and the critics."""
     regularized: Literal["downstream", "own", "both"] = "downstream"
-    """Which value a regularizer is applied to: the one built on z (downstream), the bilinear f (own), or both."""
+    """Which surface is regularized: the value built on z (downstream), the bilinear f (own), or both."""
     anchors: int = 0
     """With f regularized: evaluate neighbors of this many states for all goals of the batch; 0: each for its own goal."""
 
@@ -44,7 +45,7 @@ class Dual:
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, expectile=UNIT, widths=COUNT, anchors=NATURAL)
+        check_settings(self, size=COUNT, expectile=UNIT, widths=COUNT, anchors=NATURAL)
         if self.anchors and self.regularized == "downstream":
             raise UsageError("anchors belong to the bilinear surface; set regularized to own or both, or anchors to 0.")
 
@@ -72,28 +73,28 @@ class Dual:
         return jnp.stack([(phi * psi).sum(-1) for phi, psi in pairs]) / jnp.sqrt(self.size)
 
     def loss(self, params: Params, targets: Params, batch: Batch, key: Key) -> Loss:
-        drawn = batch.representation_goals or batch.value_goals
-        goals = drawn.vectors
+        sampled = batch.representation_goals or batch.value_goals
+        goals = sampled.vectors
         inputs = batch.observations, goals, batch.actions
         return implicit_q_loss(
             self.at(params, batch.observations, goals),
             self.at(params, batch.next_observations, goals),
             apply_ensemble(params.critic, *inputs)[..., 0],
             apply_ensemble(targets, *inputs)[..., 0],
-            drawn,
+            sampled,
             batch.discount,
             self.expectile,
         )
 
     def surface(self, params: Params, batch: Batch) -> Field:
-        """The bilinear surface: each state with its own goal, or a few states with every goal of the batch."""
+        """The surface of f: each state with its own goal or, with `anchors`, a few states with every goal of the batch."""
         goals = batch.value_goals.vectors
         if not self.anchors:
             return Field(lambda states, goals: self.at(params, states, goals), batch.observations, goals)
-        few = batch.observations[: self.anchors, None]  # (anchors, 1, d): the middle axis is that of the goals
+        few = batch.observations[: self.anchors, None]  # (anchors, 1, d): the middle axis broadcasts over goals
         return Field(lambda states, goals: self.outer(params, states, goals), few, goals)
 
     def outer(self, params: Params, states: Array, goals: Array) -> Array:
-        """f_e of every state (..., 1, d) with every goal (goals, k), one product of the embeddings: (heads, ..., goals)."""
+        """f_e of every state (..., 1, d) with every goal (goals, k), as one matrix product: (heads, ..., goals)."""
         embedded = apply_ensemble(params.state, states[..., 0, :]), apply_ensemble(params.goal, goals)
         return jnp.einsum("h...n,hgn->h...g", *embedded) / jnp.sqrt(self.size)

@@ -1,4 +1,4 @@
-"""The goal as it is."""
+"""No representation: the raw goal."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,12 +6,13 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
+from mvl.batches import Batch, BatchRequest
+from mvl.types import Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
 class Identity:
-    """z = g: values and policies are told the raw goal (the paper's ORIG)."""
+    """z = g: the raw goal is the input of values and policies (the paper's ORIG)."""
 
     request: ClassVar[BatchRequest] = BatchRequest()
     shaped_by_value: ClassVar[bool] = False

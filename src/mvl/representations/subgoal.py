@@ -1,4 +1,4 @@
-"""HIQL's sub-goal representation: a goal as it looks from here, on a sphere."""
+"""HIQL's sub-goal representation: an embedding of state and goal together, on a sphere."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,16 +6,17 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.batches import Batch, BatchRequest
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
+from mvl.types import Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
 class Subgoal:
-    """z = sqrt(N) phi([s; g]) / |phi([s; g])|, trained by the value loss and the regularizer alone.
+    """z = sqrt(N) phi([s; g]) / |phi([s; g])|, trained only by the value loss and the regularizer.
 
-    There is one phi: a value's slowly moving copy sees through it too, and it is asked again at every neighbor.
+    phi has no target network: a value's target network uses the same phi. At every neighbor of a state z is computed again.
     """
 
     size: int = 10
@@ -28,7 +29,7 @@ class Subgoal:
     looks_at_state: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, widths=COUNT)
+        check_settings(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size

@@ -1,4 +1,4 @@
-"""Temporal representation alignment: states and the goals that follow them find each other in a batch."""
+"""Temporal representation alignment: contrastive learning of states and the goals that follow them."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.batches import Batch, BatchRequest, GoalMix
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, BatchRequest, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Key, Loss, Params, Shapes
 
 
-class Pair(NamedTuple):
+class Networks(NamedTuple):
     state: MLP
     goal: MLP
 
@@ -34,15 +35,15 @@ class TRA:
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, widths=COUNT)
+        check_settings(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         state, goal = jax.random.split(key)
-        made = [(state, shapes.observation), (goal, shapes.goal)]
-        return Pair(*(init_ensemble(k, 2, inputs, self.widths, self.size, norm=True) for k, inputs in made))
+        inputs = (state, shapes.observation), (goal, shapes.goal)
+        return Networks(*(init_ensemble(k, 2, size, self.widths, self.size, norm=True) for k, size in inputs))
 
     def targets(self, params: Params) -> Params:
         return ()

@@ -1,4 +1,4 @@
-"""A variational information bottleneck: the goal through a noisy channel that the value loss trains."""
+"""A variational information bottleneck: a random embedding of the goal, trained by the value loss."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, NOT_NEGATIVE, check_fields
+from mvl.batches import Batch, BatchRequest
+from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, Dense, apply_mlp, dense, init_dense, init_mlp, lecun
-from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
+from mvl.types import Key, Loss, Params, Shapes
 
 
 class Encoder(NamedTuple):
@@ -23,8 +24,8 @@ class Encoder(NamedTuple):
 class VIB:
     """z ~ N(mu(g), sigma(g)^2), trained by the value loss and beta * KL(. || N(0, I)).
 
-    One z per goal wherever the value loss meets it; the policy gets a draw of its own and trains nothing here.
-    z is drawn at evaluation too.
+    The value loss and the regularizer use one sample of z per goal; the policy uses another, without gradient.
+    z is also sampled in evaluations.
     """
 
     size: int = 256
@@ -32,16 +33,16 @@ class VIB:
     beta: float = 0.001
     """Factor on the KL divergence, summed over the dimensions of z."""
     widths: tuple[int, ...] = (512, 512, 512)
-    """Layers of the encoder; the last is linear and feeds the two heads."""
+    """Layers of the encoder; the last is linear and is the input of the two heads."""
 
     request: ClassVar[BatchRequest] = BatchRequest()
     shaped_by_value: ClassVar[bool] = True
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, beta=NOT_NEGATIVE, widths=COUNT)
+        check_settings(self, size=COUNT, beta=NOT_NEGATIVE, widths=COUNT)
         if not self.widths:
-            raise UsageError("VIB.widths must name at least one layer, which feeds the mean and the deviation.")
+            raise UsageError("VIB.widths must have at least one layer, from which mean and standard deviation are computed.")
 
     def width(self, goal: int) -> int:
         return self.size

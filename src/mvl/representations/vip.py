@@ -1,4 +1,4 @@
-"""Value-implicit pre-training: an embedding whose distances are values, learned from windows of episodes."""
+"""Value-implicit pre-training: an embedding in which negative distances are values, trained on windows of episodes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.batches import Batch, BatchRequest
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
+from mvl.types import Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class VIP:
     """z = phi(g), with V(s, g) = -|phi(s) - phi(g)| trained by VIP's dual objective.
 
     L = (1 - discount) mean -V(start, end) + log sum exp(V(here, end) + 1 - discount V(there, end)).
-    Windows lie within true episodes; the code VIP's published numbers come from lets them drift across borders.
+    Windows lie within one episode; in the code of the published numbers they may cross episode boundaries.
     """
 
     size: int = 256
@@ -30,7 +31,7 @@ class VIP:
     looks_at_state: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, size=COUNT, widths=COUNT)
+        check_settings(self, size=COUNT, widths=COUNT)
 
     def width(self, goal: int) -> int:
         return self.size

@@ -117,7 +117,7 @@ def measure(maze: Maze, values: np.ndarray, distances: np.ndarray, goal: np.ndar
     return Geometry(
         correlation_of(spearmanr, values[reachable], -distances[reachable]),
         correlation_of(pearsonr, values[reachable], -distances[reachable]),
-        ascent(values, reachable, maze.away_from(goal) <= maze.radius),
+        ascent(values, reachable, maze.straight_distance(goal) <= maze.radius),
         downhill(values, distances),
         jitter(values, reachable),
         violated,

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from mvl.tasks.maze import CELLS, Maze
+from mvl.tasks.maze import POINTS_PER_CELL, Maze
 
 REACH = 5
 """Edges of the distance graph lead up to this many grid points away along an axis."""
@@ -29,7 +29,7 @@ def geodesic(maze: Maze, goal: np.ndarray) -> np.ndarray:
     near = _in_sight(maze, goal)
     source = np.full(len(near), free.size)
     starts, ends = np.concatenate([starts, source]), np.concatenate([ends, near])
-    lengths = np.concatenate([lengths, maze.away_from(goal).ravel()[near]])
+    lengths = np.concatenate([lengths, maze.straight_distance(goal).ravel()[near]])
     graph = coo_array((lengths, (starts, ends)), shape=(free.size + 1, free.size + 1)).tocsr()
     return dijkstra(graph, directed=False, indices=free.size)[:-1].reshape(free.shape)
 
@@ -63,9 +63,9 @@ def _crossed(offset: tuple[int, int]) -> set[tuple[int, int]]:
 def _in_sight(maze: Maze, goal: np.ndarray) -> np.ndarray:
     """Numbers of the grid points at most a cell's size from a place, with nothing but free squares on the line to it."""
     x, y, free = maze.grid()
-    near = np.argwhere(free & (maze.away_from(goal) <= maze.unit))  # (points, 2) rows and columns
+    near = np.argwhere(free & (maze.straight_distance(goal) <= maze.unit))  # (points, 2) rows and columns
     start = np.array([goal[1] - y[0], goal[0] - x[0]]) / maze.spacing
-    along = np.linspace(0, 1, 8 * CELLS)[:, None, None]
+    along = np.linspace(0, 1, 8 * POINTS_PER_CELL)[:, None, None]
     line = start + along * (near - start)  # (places, points, 2)
     squares = [np.round(line + nudge).astype(int) for nudge in NUDGES]
     clear = np.all([free[s[..., 0], s[..., 1]].all(axis=0) for s in squares], axis=0)

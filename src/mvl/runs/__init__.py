@@ -1,1 +1,1 @@
-"""One run is one folder: what was asked, what came of it, and how to go on."""
+"""Runs of training: each has one folder, with its description, metrics, evaluations and checkpoint."""

@@ -1,8 +1,8 @@
-"""What a person sees while something runs: a live panel on a terminal, plain lines elsewhere."""
+"""Display of progress on standard error: a live panel on a terminal, plain lines elsewhere."""
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,11 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-SHOWN = ("value/loss", "policy/loss", "regularizer/loss", "regularizer/active", "value/mean")
+SHOWN_METRICS = ("value/loss", "policy/loss", "regularizer/loss", "regularizer/active", "value/mean")
 
 
 class TrainingDisplay:
-    """Progress, time left, speed, losses and the last success rates of a training run."""
+    """Progress, time left, speed, losses and the last success rates of a training run.
+
+    With `shown_elsewhere`, another process shows the panel, and this one only prints lines.
+    """
 
     def __init__(
         self, title: str, steps: int, start: int, seeds: list[int], subtasks: tuple[str, ...] = (), shown_elsewhere: bool = False
@@ -28,20 +31,26 @@ class TrainingDisplay:
         self.evaluations: list[dict[str, Any]] = []
         self.speed = 0.0
         self.progress = Progress(
-            titles(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True), console=self.console
+            title_column(),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=self.console,
         )
         self.bar = self.progress.add_task(title, total=steps, completed=start)
         self.note = ""
         if not self.live:
-            self.say(
+            self.print_line(
                 f"{title}: {steps - start} steps, seeds {', '.join(map(str, seeds))}{', shown by process 0' * shown_elsewhere}"
             )
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
+        """Print a line as it is, above the panel if there is one."""
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     @contextmanager
     def running(self) -> Iterator[None]:
+        """Show the live panel within the block, on a terminal."""
         if not self.live:
             yield
             return
@@ -49,32 +58,35 @@ class TrainingDisplay:
             yield
 
     def advance(self, step: int, speed: float, note: str = "") -> None:
-        """A dispatch is done, or something else is going on (`note`)."""
+        """Show that training has reached `step`; `note` says what is done now, if it is not training."""
         self.speed, self.note = speed, note
         self.progress.update(self.bar, completed=step)
         if self.live:
             self._live.update(self._panel())
         elif note:
-            self.say(f"  step {step}: {note}")
+            self.print_line(f"  step {step}: {note}")
 
-    def measured(self, rows: list[dict[str, Any]]) -> None:
+    def show_metrics(self, rows: list[dict[str, Any]]) -> None:
+        """Show new rows of metrics.jsonl, one per seed."""
         self.metrics = rows
         if not self.live:
-            mean = {name: sum(row[name] for row in rows) / len(rows) for name in SHOWN if name in rows[0]}
+            mean = {name: sum(row[name] for row in rows) / len(rows) for name in SHOWN_METRICS if name in rows[0]}
             step = rows[0]["step"]
             left = (self.steps - step) / self.speed if self.speed else 0
             numbers = ", ".join(f"{name} {value:.4g}" for name, value in mean.items())
-            self.say(f"  step {step}/{self.steps}, {self.speed:.0f} steps/s, {clock(left)} left: {numbers}")
+            self.print_line(f"  step {step}/{self.steps}, {self.speed:.0f} steps/s, {clock(left)} left: {numbers}")
 
-    def evaluated(self, rows: list[dict[str, Any]]) -> None:
+    def show_evaluations(self, rows: list[dict[str, Any]]) -> None:
+        """Show new rows of evaluations.jsonl, one per seed."""
         self.evaluations, self.note = rows, ""
         if self.live:
             self._live.update(self._panel())
         else:
             for row in rows:
-                self.say(f"  step {row['step']}, seed {row['seed']}: success {row['overall']:.3f} ({self._tasks(row)})")
+                success = f"success {row['overall']:.3f} ({self._task_rates(row)})"
+                self.print_line(f"  step {row['step']}, seed {row['seed']}: {success}")
 
-    def _tasks(self, row: dict[str, Any]) -> str:
+    def _task_rates(self, row: dict[str, Any]) -> str:
         numbers = [f"{value:.2f}" for value in row["tasks"]]
         if not self.subtasks:
             return f"tasks {' '.join(numbers)}"
@@ -85,7 +97,7 @@ class TrainingDisplay:
         table.add_column("")
         for seed in self.seeds:
             table.add_column(f"seed {seed}", justify="right")
-        for name in SHOWN:
+        for name in SHOWN_METRICS:
             if self.metrics and name in self.metrics[0]:
                 table.add_row(name, *[f"{row[name]:.4g}" for row in self.metrics])
         if self.evaluations:
@@ -98,35 +110,36 @@ class TrainingDisplay:
 
 
 def clock(seconds: float) -> str:
+    """A duration as h:mm:ss, or m:ss below an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def titles() -> TextColumn:
-    """A column of task descriptions as they are: they may hold file names, and so brackets and braces."""
+def title_column() -> TextColumn:
+    """A column of titles without markup: they may contain file names, and so brackets and braces."""
     return TextColumn("{task.description}", style="bold", markup=False)
 
 
 @contextmanager
-def counting(title: str) -> Iterator[Any]:
-    """A progress bar for work that is counted; call what it gives with (done, total)."""
+def counting(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar; yields a function to call with (done, total)."""
     console = Console(file=sys.stderr)
-    began, told = time.monotonic(), time.monotonic()
-    before: int | None = None  # done by an earlier try
+    began, last_line = time.monotonic(), time.monotonic()
+    before: int | None = None  # done at the first call, by an interrupted run
     if console.is_terminal:
-        with Progress(titles(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as progress:
+        with Progress(title_column(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as progress:
             task = progress.add_task(title, total=None)
             yield lambda done, total: progress.update(task, completed=done, total=total)
         return
 
-    def line(done: int, total: int) -> None:
-        nonlocal told, before
+    def report(done: int, total: int) -> None:
+        nonlocal last_line, before
         before = done if before is None else before
         now = time.monotonic()
-        if done == total or (now - told > 10 and done > before):
-            told = now
+        if done == total or (now - last_line > 10 and done > before):
+            last_line = now
             left = (now - began) / max(1, done - before) * (total - done)
             console.print(f"{title}: {done}/{total}, {clock(left)} left", highlight=False, markup=False, soft_wrap=True)
 
-    yield line
+    yield report

@@ -1,7 +1,7 @@
-"""Several processes that train one run together, usually on several hosts: how they join, wait for each other, and part.
+"""Several processes that train one run together, usually on several hosts: how they connect, synchronize and end.
 
-The first of them evaluates and writes; all of them train. What they have to tell each other goes through jax's coordinator,
-which lives in the first one: a collective of the devices may not be kept waiting while many episodes are played.
+All of them train; the first one also evaluates and writes files. They exchange messages through JAX's coordinator, which
+runs in the first process. Collectives of the devices are not used for that: they may time out during a long evaluation.
 """
 
 import itertools
@@ -15,51 +15,52 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import jax
-from jax._src import distributed  # the coordinator's words are not in jax's public interface
+from jax._src import distributed  # the coordinator's key-value store is not in JAX's public interface
 from jax.experimental.multihost_utils import broadcast_one_to_all
 
 from mvl.errors import MvlError, UsageError
 
-LISTEN_MS = 1000
-"""How long to listen before looking whether Ctrl-C was pressed."""
-PARTING_SECONDS = 10.0
-"""How long one who ends early waits for the others to hear of it."""
+POLL_MS = 1000
+"""How long to wait for a message before Ctrl-C is checked for."""
+SHUTDOWN_SECONDS = 10.0
+"""How long a process that fails waits for the others to learn of it."""
 LOST = ("Gloo", "NCCL", "UNAVAILABLE", "ABORTED", "CANCELLED")
-"""Words in jax's errors when another process is gone."""
+"""Words in JAX's errors that mean that another process has ended."""
 
-_meetings = itertools.count()  # all processes count alike; the coordinator lives as long as the process, and so does this
+_exchanges = itertools.count()
+"""Numbers the calls of `exchange`, equally in all processes. Global, because the coordinator keeps keys of earlier runs."""
 
 
-class ElsewhereError(MvlError):
+class OtherProcessError(MvlError):
     """Another process ended the run."""
 
 
 class Team:
-    """The processes of a run, from one of them; one process alone is a team too."""
+    """The processes that train a run together, as seen by one of them; a single process is a team of one."""
 
     def __init__(self) -> None:
         self.count, self.index = jax.process_count(), jax.process_index()
         self.first = self.index == 0
 
-    def exchange(self, word: str = "") -> list[str]:
-        """Everyone's words in order, as soon as all have said theirs; all must come here equally often."""
+    def exchange(self, message: str = "") -> list[str]:
+        """Barrier: the messages of all processes in order, once all have sent theirs; all must call this equally often."""
         if self.count == 1:
-            return [word]
-        meeting = next(_meetings)
-        _say(meeting, self.index, "word", word)
-        return [_heard(meeting, process) for process in range(self.count)]
+            return [message]
+        number = next(_exchanges)
+        _send(number, self.index, "message", message)
+        return [_receive(number, process) for process in range(self.count)]
 
-    def given_by_first(self, tree: Any) -> Any:
-        """The first process's arrays, for all."""
+    def broadcast_first(self, tree: Any) -> Any:
+        """The arrays of the first process, in every process."""
         return broadcast_one_to_all(tree) if self.count > 1 else tree
 
 
 @contextmanager
 def joined(coordinator: str | None, processes: int | None, process_id: int | None) -> Iterator[bool]:
-    """Train together with other processes within the block; it is told whether this is the first. Without coordinator, alone.
+    """Train together with other processes within the block; without a coordinator, alone. Yields whether this is the first.
 
-    An error in one process ends the others with a sentence. One who gets no answer from the others any more leaves without
-    them and at once: jax's own farewell would wait for them, and then abort.
+    An error in one process ends the others with an error message. A process that the others no longer answer exits at
+    once, because JAX's own shutdown would wait for them and then abort.
     """
     if coordinator is None:
         if processes is not None or process_id is not None:
@@ -71,22 +72,23 @@ def joined(coordinator: str | None, processes: int | None, process_id: int | Non
     try:
         yield team.first
     except BaseException as error:
-        told = _as_told(error)
-        if not _heard_by_all(team, str(told) or "interrupted"):
-            _leave(told)
-        jax.distributed.shutdown()
-        if told is error:
+        readable = _readable(error)
+        if not _notify_all(team, str(readable) or "interrupted"):
+            _exit(readable)
+        _disconnect()
+        if readable is error:
             raise
-        raise told from None
-    jax.distributed.shutdown()
+        raise readable from None
+    _disconnect()
 
 
 def _join(coordinator: str, processes: int | None, process_id: int | None) -> None:
+    """Connect to the other processes; returns when all are connected."""
     address = re.fullmatch(r"\S+:\d+", coordinator)
     if coordinator != "auto" and (address is None or processes is None or process_id is None):
         raise UsageError(
             "to train with other processes, give each --coordinator HOST:PORT (the first one's address), --processes and "
-            "--process-id; or --coordinator auto where SLURM or Open MPI knows them."
+            "--process-id; or --coordinator auto under SLURM or Open MPI."
         )
     if processes is not None and process_id is not None and not 0 <= process_id < processes:
         raise UsageError(f"--process-id counts from 0 to {processes - 1}, it cannot be {process_id}.")
@@ -94,58 +96,67 @@ def _join(coordinator: str, processes: int | None, process_id: int | None) -> No
     try:
         jax.distributed.initialize(None if coordinator == "auto" else coordinator, processes, process_id)
     except (ValueError, RuntimeError) as error:
-        raise MvlError(f"the processes did not come together at {coordinator}: {_first_line(error)}") from None
+        raise MvlError(f"the processes could not connect at {coordinator} ({_first_line(error)}); check the address.") from None
+
+
+def _disconnect() -> None:
+    """JAX's shutdown, which waits for the other processes."""
+    jax.distributed.shutdown()  # type: ignore[no-untyped-call]
 
 
 def _client() -> Any:
     return distributed.global_state.client
 
 
-def _say(meeting: int, process: int, kind: str, text: str) -> None:
-    _client().key_value_set(f"mvl/{meeting}/{process}", f"{kind}:{text}")
+def _send(number: int, process: int, kind: str, text: str) -> None:
+    """Send this process's message of an exchange; `kind` is "message", or "end" if the process has failed."""
+    _client().key_value_set(f"mvl/{number}/{process}", f"{kind}:{text}")
 
 
 def _get(key: str) -> str | None:
-    """What was said there, if it is heard in time."""
+    """The text under a key, or None if there is none within POLL_MS."""
     try:
-        return _client().blocking_key_value_get(key, LISTEN_MS)
+        return str(_client().blocking_key_value_get(key, POLL_MS))
     except jax.errors.JaxRuntimeError as error:
         if "DEADLINE_EXCEEDED" in str(error):
             return None
         raise
 
 
-def _heard(meeting: int, process: int) -> str:
-    said = None
-    while said is None:
-        said = _get(f"mvl/{meeting}/{process}")
-    kind, text = said.split(":", 1)
+def _receive(number: int, process: int) -> str:
+    """Wait for the message of a process in an exchange; raises OtherProcessError if that process has failed."""
+    sent = None
+    while sent is None:
+        sent = _get(f"mvl/{number}/{process}")
+    kind, text = sent.split(":", 1)
     if kind == "end":
-        raise ElsewhereError(f"process {process} ended this: {text}")
+        raise OtherProcessError(f"process {process} ended the run: {text}")
     return text
 
 
-def _as_told(error: BaseException) -> BaseException:
-    """An error of jax that means a lost process, as a sentence; any other as it is."""
+def _readable(error: BaseException) -> BaseException:
+    """OtherProcessError in place of an error of JAX that means a lost process; any other error unchanged."""
     if isinstance(error, jax.errors.JaxRuntimeError | ValueError) and any(word in str(error) for word in LOST):
-        return ElsewhereError(f"another process is gone ({_first_line(error)}); go on from the last checkpoint with --resume.")
+        return OtherProcessError(
+            f"another process has ended ({_first_line(error)}); continue from the last checkpoint with --resume."
+        )
     return error
 
 
-def _heard_by_all(team: Team, sentence: str) -> bool:
-    """Say how it ended here, at the meeting the others come to next; they hear it unless they are stuck or gone."""
+def _notify_all(team: Team, sentence: str) -> bool:
+    """Send the others, at their next exchange, why this process ends; returns whether all have ended too, in time."""
     with suppress(jax.errors.JaxRuntimeError, ValueError):
-        _say(next(_meetings), team.index, "end", sentence)
+        _send(next(_exchanges), team.index, "end", sentence)
         _client().key_value_set(f"mvl/bye/{team.index}", "")
-        until = time.monotonic() + PARTING_SECONDS
+        until = time.monotonic() + SHUTDOWN_SECONDS
         while time.monotonic() < until:
             if all(_get(f"mvl/bye/{process}") is not None for process in range(team.count)):
                 return True
     return False
 
 
-def _leave(error: BaseException) -> None:
-    """End this process now."""
+def _exit(error: BaseException) -> None:
+    """Print the error and end this process now, without JAX's shutdown."""
     if isinstance(error, MvlError):
         print(f"mvl: {error}", file=sys.stderr, flush=True)
     elif not isinstance(error, KeyboardInterrupt):

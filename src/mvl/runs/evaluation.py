@@ -19,7 +19,7 @@ LAST = 3
 """The reported success is the mean over this many last evaluations (the paper's protocol)."""
 
 
-def rows(played: Played, seeds: Sequence[int], step: int) -> list[dict[str, Any]]:
+def evaluation_rows(played: Played, seeds: Sequence[int], step: int) -> list[dict[str, Any]]:
     """One row of evaluations.jsonl per seed."""
     return [
         {
@@ -57,7 +57,7 @@ def evaluate(
     record: bool = False,
     env: Callable[[], Any] | str | None = None,
 ) -> Played:
-    """Play `episodes` for each evaluation goal with a run's last checkpoint, all its seeds.
+    """Play `episodes` for each evaluation goal with the policies of all seeds in a run's last checkpoint.
 
     `env` makes a Gymnasium environment to play in instead of the task's own.
     """
@@ -68,8 +68,9 @@ def evaluate(
     task = replace(description.task, env=env) if env else description.task
     if not task.simulated:
         raise UsageError(f"{run} was trained on {description.task}, which has no environment to play in; name one with --env.")
-    heat = description.experiment.schedule.eval_temperature if temperature is None else temperature
+    if temperature is None:
+        temperature = description.experiment.schedule.eval_temperature
     seeds = len(description.experiment.seeds)
-    act = as_act(batched_act(learner, seeds, heat), state.params)
+    act = as_act(batched_act(learner, seeds, temperature), state.params)
     with Environments(task, workers or cores()) as environments:
         return play(act, environments, seeds, episodes, (seed, int(state.step[0]), 1), record)

@@ -1,4 +1,4 @@
-"""A run folder: everything needed to understand, continue or use a run, in plain files."""
+"""A run folder: the files that a run can be understood, continued and used from."""
 
 import errno
 import fcntl
@@ -22,28 +22,28 @@ from mvl.tasks import Task
 from mvl.types import Shapes
 
 FORMAT = 1
-FIRST = {
+REMEDIES = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space, then "),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "make it writable, then "),
 }
-"""What to do first about an error of the file system."""
+"""What to do first, by the file system's error number."""
 PACKAGES = ("mollified-value-learning", "jax", "jaxlib", "optax", "numpy", "ogbench", "mujoco", "gymnasium", "gymnasium-robotics")
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a run is: the experiment, and what was learned from its data before training."""
+    """What run.json describes: the experiment, and what was derived from its data before training."""
 
     experiment: Experiment
     fitted: Recipe
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, and the actions that -1 and 1 stand for."""
+    """Path and SHA-256 of the training file, and its `action_range`: the actions that -1 and 1 stand for."""
 
     @property
     def task(self) -> Task:
-        """The task as it is played: its actions are those of the data."""
+        """The task to play; one of the user's own gets the action range of its data."""
         task = self.experiment.task
         return replace(task, action_range=self.data.get("action_range")) if task.is_own else task
 
@@ -73,7 +73,7 @@ class Description:
 
 
 def _shapes(data: dict[str, Any]) -> Shapes:
-    """Sizes as run.json has them; version 0.1 wrote `seen` for `represented`."""
+    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`."""
     return Shapes(**{"represented" if name == "seen" else name: value for name, value in data.items()})
 
 
@@ -98,7 +98,7 @@ class RunFolder:
 
     @staticmethod
     def check_new(path: Path) -> None:
-        """Refuse a folder that holds anything, save what a process left that was killed while it made one."""
+        """Refuse a folder that is not empty; hidden files, which a killed process may have left, do not count."""
         if path.exists() and (not path.is_dir() or any(not file.name.startswith(".") for file in path.iterdir())):
             hint = f"continue it with: mvl train --resume {path}" if (path / "run.json").exists() else "choose another"
             raise MvlError(f"{path} exists already and is not empty; {hint}")
@@ -111,7 +111,7 @@ class RunFolder:
         with folder.writing(path):
             cls.check_new(path)
             path.mkdir(parents=True, exist_ok=True)
-        with folder.claimed():
+        with folder.locked():
             if folder.description_file.exists():
                 raise MvlError(f"{path} was just made by another process; choose another folder.")
             folder.describe(description)
@@ -132,17 +132,17 @@ class RunFolder:
 
     def describe(self, description: Description) -> None:
         """Write run.json."""
-        surroundings = {"format": FORMAT, "versions": versions(), "git": git_state(), "kernels": not disabled_reason()}
+        provenance = {"format": FORMAT, "versions": versions(), "git": git_state(), "kernels": not disabled_reason()}
         with self.writing(self.description_file), atomic(self.description_file) as partial:
-            partial.write_text(json.dumps({**description.to_json(), **surroundings}, indent=2) + "\n")
+            partial.write_text(json.dumps({**description.to_json(), **provenance}, indent=2) + "\n")
 
     @contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Hold the folder until the end of the block or of the process; files that are symbolic links are refused first."""
-        with ExitStack() as held:
+    def locked(self) -> Iterator[None]:
+        """Lock the folder against other processes within the block; if one of its files is a symbolic link, refuse."""
+        with ExitStack() as stack:
             with self.writing(self.lock_file):
                 refuse_links(*self.files)
-                lock = held.enter_context(open_unlinked(self.lock_file, "ab"))
+                lock = stack.enter_context(open_unlinked(self.lock_file, "ab"))
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -151,25 +151,26 @@ class RunFolder:
 
     @contextmanager
     def writing(self, file: Path) -> Iterator[None]:
-        """Turn errors of the file system into one that names the file and the reason, and says how to go on with the run."""
+        """Turn an error of the file system into one sentence: the file, the reason, and how to continue the run."""
         try:
             yield
         except (OSError, NoSpaceError) as error:
             number = (error.errno or errno.EIO) if isinstance(error, OSError) else errno.ENOSPC
             reason = os.strerror(number)
-            told = f"{file} cannot be written ({reason[0].lower()}{reason[1:]}); {FIRST.get(number, '')}{self._way_on()}"
-            raise MvlError(told) from None
+            way_out = f"{REMEDIES.get(number, '')}{self._how_to_continue()}"
+            raise MvlError(f"{file} cannot be written ({reason[0].lower()}{reason[1:]}); {way_out}") from None
 
-    def _way_on(self) -> str:
+    def _how_to_continue(self) -> str:
         command = f"mvl train --resume {self.path}"
-        if os.path.exists(self.checkpoint_file):  # unlike Path.exists, false where nothing may be read
-            return f"continue from the last checkpoint, which is whole, with: {command}"
+        if os.path.exists(self.checkpoint_file):  # unlike Path.exists, no error if the folder is not readable
+            return f"continue from the last checkpoint, which is complete, with: {command}"
         if os.path.exists(self.description_file):
             return f"start again, as there is no checkpoint yet, with: {command}"
         return "train again in another folder" if os.path.isdir(self.path) else "train again, as the run's folder does not exist"
 
 
 def versions() -> dict[str, str]:
+    """Versions of Python, the platform and the packages that results depend on."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -178,7 +179,7 @@ def versions() -> dict[str, str]:
 
 
 def git_state() -> dict[str, Any] | None:
-    """Commit of the source tree the package runs from and whether it has changes; nothing when installed from a wheel."""
+    """Commit of the source tree the package runs from and whether it has changes; None if installed from a wheel."""
     here = Path(__file__).parent
 
     def git(*args: str) -> str:

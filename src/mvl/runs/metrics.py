@@ -1,4 +1,4 @@
-"""Metrics as JSON lines: the truth of a run. Files hold no clock times, so equal runs have equal files."""
+"""Metrics as JSON lines, one row per step and seed. They contain no wall-clock times, so equal runs have equal files."""
 
 import json
 import math
@@ -15,6 +15,7 @@ from mvl.learn.loop import Columns
 
 
 def append(path: Path, row: dict[str, Any]) -> None:
+    """Append a row to a file."""
     append_line(path, json.dumps(row))
 
 
@@ -25,8 +26,8 @@ def read(path: Path, growing: bool = False) -> list[dict[str, Any]]:
     """
     rows = []
     content = _content(path)
-    whole = content[: content.rfind(b"\n") + 1] if growing else content
-    for number, line in enumerate(whole.splitlines(), 1):
+    complete = content[: content.rfind(b"\n") + 1] if growing else content
+    for number, line in enumerate(complete.splitlines(), 1):
         row = parsed(line)
         if row is None:
             advice = f"remove the line, or have it removed with: mvl train --resume {path.parent}"
@@ -44,8 +45,8 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) and all(type(row.get(name)) is int for name in ("step", "seed")) else None
 
 
-def synced(path: Path) -> int:
-    """Size of a file in bytes, after everything written to it has reached the disk; 0 if it does not exist."""
+def sync(path: Path) -> int:
+    """Write a file's buffers to the disk, and return its size in bytes; 0 if it does not exist."""
     if not path.exists():
         return 0
     with open_unlinked(path, "ab") as file:
@@ -54,21 +55,21 @@ def synced(path: Path) -> int:
 
 
 def due(step: int, every: int, steps: int) -> list[int]:
-    """The steps up to `step` at which rows are written: every so many steps, and at the end of `steps`."""
+    """The steps up to `step` at which rows are written: every `every` steps, and at the last of `steps`."""
     return [*range(every, step + 1, every), *([steps] if step >= steps and steps % every else [])]
 
 
 def missing(rows: list[dict[str, Any]], expected: Sequence[int], seeds: Sequence[int]) -> list[int]:
-    """Those of the expected steps that have no row for one of the seeds."""
-    there = {(row["step"], row["seed"]) for row in rows}
-    return [step for step in expected if any((step, seed) not in there for seed in seeds)]
+    """The expected steps that lack a row for at least one of the seeds."""
+    present = {(row["step"], row["seed"]) for row in rows}
+    return [step for step in expected if any((step, seed) not in present for seed in seeds)]
 
 
-def rewind(path: Path, step: int, noted: Any, expected: Sequence[int], seeds: Sequence[int]) -> str:
-    """Keep only the whole rows up to the step of a checkpoint.
+def rewind(path: Path, step: int, recorded_size: Any, expected: Sequence[int], seeds: Sequence[int]) -> str:
+    """Keep only the complete rows up to the step of a checkpoint; a killed run leaves rows after it.
 
-    Rows after it are normal for a run that was killed. If what is kept has not the size that the checkpoint noted, rows were
-    lost or the note was changed: the sentence returned says which of the `expected` steps are missing.
+    Returns a warning if the size of the kept rows is not the one that the checkpoint recorded, with those of the `expected`
+    steps that are missing: rows were lost, or the record was changed. Otherwise returns an empty string.
     """
     content = _content(path)
     kept = [(line, row) for line in content.splitlines() if (row := parsed(line)) and row["step"] <= step]
@@ -76,11 +77,11 @@ def rewind(path: Path, step: int, noted: Any, expected: Sequence[int], seeds: Se
     if text != content:
         with atomic(path) as partial:
             partial.write_bytes(text)
-    if noted == len(text):
+    if recorded_size == len(text):
         return ""
     lost = missing([row for _, row in kept], expected, seeds)
-    told = f"its {len(kept)} whole rows up to there are kept (missing steps: {_listed(lost)})"
-    return f"{path} is not as the checkpoint of step {step} left it; {told}."
+    remaining = f"its {len(kept)} complete rows up to that step are kept (missing steps: {_listed(lost)})"
+    return f"{path} does not match the checkpoint of step {step}; {remaining}."
 
 
 def _content(path: Path) -> bytes:
@@ -94,13 +95,13 @@ def _listed(steps: Sequence[int]) -> str:
 
 
 def mean_rows(columns: Columns, seeds: list[int], step: int) -> list[dict[str, Any]]:
-    """One row per seed: the mean of each metric over a dispatch."""
+    """One row per seed: the mean of each metric over the steps of `columns`."""
     means = {name: column.mean(axis=1, dtype=np.float64) for name, column in columns.items()}
     return [{"step": step, "seed": seed, **{k: round_to(v[i]) for k, v in means.items()}} for i, seed in enumerate(seeds)]
 
 
 def round_to(value: float, digits: int = 7) -> float:
-    """Seven significant digits: what float32 carries."""
+    """The value rounded to significant digits; float32 has seven."""
     if value == 0 or not math.isfinite(value):
         return float(value)
     return round(float(value), digits - 1 - math.floor(math.log10(abs(value))))

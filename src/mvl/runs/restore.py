@@ -1,4 +1,4 @@
-"""What a run learned, read from its folder. Imports nothing that trains, plays or draws."""
+"""Restores the learner of a run from its folder. Imports nothing that is only needed to train, evaluate or plot."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from mvl.runs.folder import Description, RunFolder
 
 
 def restore(path: Path | str) -> tuple[Description, Learner, State]:
-    """The learner and the last checkpoint of a run, from its folder alone."""
+    """The description, the learner and the last checkpoint of a run; its data is not needed."""
     folder, description = RunFolder.open(Path(path))
     if not folder.checkpoint_file.exists():
         raise UsageError(f"{path} has no checkpoint yet; train it with: mvl train --resume {path}")

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from mvl.batches import Batch
 from mvl.data.goals import Rows
 from mvl.data.out_of_core import Mapped
 from mvl.errors import MvlError, StoppedError
@@ -25,28 +26,28 @@ from mvl.machine import cores
 from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
 from mvl.runs.distributed import Team
-from mvl.runs.evaluation import rows
+from mvl.runs.evaluation import evaluation_rows
 from mvl.runs.folder import Description, RunFolder
-from mvl.types import Batch, Key
+from mvl.types import Key
 
 Source = Rows | Mapped
-"""Data on the device, or looked up."""
+"""Data on the device, or out of core."""
 
 
 @contextmanager
-def catching_interrupts(say: Callable[[str], None]) -> Iterator[list[int]]:
-    """Ctrl-C is noted instead of raised, so that a step is never cut in half; a second one ends at once."""
+def catching_interrupts(report: Callable[[str], None]) -> Iterator[list[int]]:
+    """Record Ctrl-C in the yielded list instead of raising, so that the run can be saved; a second Ctrl-C raises."""
     caught: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
         if caught:
             raise KeyboardInterrupt
         caught.append(number)
-        say("stopping: this goes on until it can be saved; press Ctrl-C again to stop at once")
+        report("stopping when the current steps are done and saved; press Ctrl-C again to stop at once")
 
     try:
         before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread: whoever is decides
+    except ValueError:  # only the main thread can handle signals
         yield caught
         return
     try:
@@ -65,14 +66,14 @@ class Session:
         data: Source,
         validation: Source,
         workers: int | None,
-        split: BatchSharding | None = None,
+        sharding: BatchSharding | None = None,
     ) -> None:
         self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
-        self.data, self.validation, self.split, self.team = data, validation, split, Team()
+        self.data, self.validation, self.sharding, self.team = data, validation, sharding, Team()
         self.learner = Learner(description.fitted, description.shapes)
         self.seeds = list(description.experiment.seeds)
-        plays = description.task.simulated and self.team.first
-        self.environments = Environments(description.task, workers or cores()) if plays else nullcontext()
+        evaluates = description.task.simulated and self.team.first
+        self.environments = Environments(description.task, workers or cores()) if evaluates else nullcontext()
         self.act = batched_act(self.learner, len(self.seeds), self.schedule.eval_temperature)
         self.draw_validation = jax.jit(over_seeds(self._validation_batch, len(self.seeds)))
         self.validate = jax.jit(over_seeds(self._validation_loss, len(self.seeds)))
@@ -83,55 +84,56 @@ class Session:
     def __exit__(self, *exception: Any) -> None:
         self.environments.__exit__(*exception)
 
-    def go(self, state: State | None) -> None:
+    def run(self, state: State | None) -> None:
+        """Train from `state` (None: from the start) to the end of the schedule."""
         schedule, team = self.schedule, self.team
-        team.exchange()  # all are ready: none goes where another cannot follow
-        first = team.given_by_first(initial_state(self.learner, self.seeds) if state is None else state)
+        team.exchange()  # wait until every process is ready
+        first = team.broadcast_first(initial_state(self.learner, self.seeds) if state is None else state)
         start = int(first.step[0])
         task = self.description.task
         title = f"{task} {self.description.experiment.recipe_name}"
         self.display = TrainingDisplay(title, schedule.steps, start, self.seeds, task.subtasks, not team.first)
-        with catching_interrupts(self.display.say) as interrupted, self.display.running():
-            if team.first and self._is_due(start):
+        with catching_interrupts(self.display.print_line) as interrupted, self.display.running():
+            if team.first and self._evaluation_missing(start):
                 self._evaluate_or_save(first, start, 0.0)
                 self._save(first)
-            team.exchange()  # the others wait for that
+            team.exchange()  # the others wait for the first process
             self.display.advance(start, 0.0, "compiling")
             began, busy, counted = time.monotonic(), 0.0, 0
             steps = schedule.steps, schedule.steps_per_dispatch
-            for state, columns in dispatches(self.learner, first, self.data, *steps, self.split):
+            for state, columns in dispatches(self.learner, first, self.data, *steps, self.sharding):
                 step = int(state.step[0])
-                if step > start + schedule.steps_per_dispatch:  # the first call compiles, and says nothing about speed
+                if step > start + schedule.steps_per_dispatch:  # the first call includes compilation
                     busy, counted = busy + time.monotonic() - began, counted + schedule.steps_per_dispatch
-                stopping = "stop" in team.exchange("stop" if interrupted else "go")
+                stopping = "stop" in team.exchange("stop" if interrupted else "continue")
                 if team.first:
-                    self._after(state, step, columns, counted / busy if counted else 0.0, stopping)
-                team.exchange()  # all wait until that is done
+                    self._after_dispatch(state, step, columns, counted / busy if counted else 0.0, stopping)
+                team.exchange()  # the others wait until that is done
                 if stopping and step < schedule.steps:
                     raise StoppedError(f"stopped at step {step} and saved; continue with: mvl train --resume {self.folder.path}")
                 began = time.monotonic()
 
-    def _after(self, state: State, step: int, columns: dict[str, np.ndarray], speed: float, stopping: bool) -> None:
-        """What is due after a dispatch."""
+    def _after_dispatch(self, state: State, step: int, columns: dict[str, np.ndarray], speed: float, stopping: bool) -> None:
+        """Log, evaluate and save where the schedule asks for it at this step."""
         schedule, last = self.schedule, step == self.schedule.steps
         self.display.advance(step, speed)
         if last or step % schedule.log_every == 0:
-            found = metrics.mean_rows(columns, self.seeds, step)
-            self._write(self.folder.metrics_file, found)
+            rows = metrics.mean_rows(columns, self.seeds, step)
+            self._write(self.folder.metrics_file, rows)
             timing = {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)}
             self._write(self.folder.timing_file, [timing])
-            self.display.measured(found)
+            self.display.show_metrics(rows)
         if last or step % schedule.eval_every == 0:
             self._evaluate_or_save(state, step, speed)
         if last or stopping or step % schedule.save_every == 0:
             self._save(state)
 
-    def _write(self, path: Path, found: list[dict[str, Any]]) -> None:
+    def _write(self, path: Path, rows: list[dict[str, Any]]) -> None:
         with self.folder.writing(path):
-            for row in found:
+            for row in rows:
                 metrics.append(path, row)
 
-    def _is_due(self, step: int) -> bool:
+    def _evaluation_missing(self, step: int) -> bool:
         """Whether the run was saved at this step without its evaluation, because that failed."""
         planned = step > 0 and (step == self.schedule.steps or step % self.schedule.eval_every == 0)
         return planned and all(row["step"] != step for row in metrics.read(self.folder.evaluations_file))
@@ -139,42 +141,43 @@ class Session:
     def _evaluate_or_save(self, state: State, step: int, speed: float) -> None:
         """Evaluate; if that fails, save the run first, and evaluate this step when it is continued."""
         try:
-            found = self._evaluate(state, step, speed)
+            rows = self._evaluate(state, step, speed)
         except MvlError as error:
             self._save(state)
             raise MvlError(
                 f"step {step} is saved (continue with: mvl train --resume {self.folder.path}), but cannot be evaluated: {error}"
             ) from None
-        self._write(self.folder.evaluations_file, found)
+        self._write(self.folder.evaluations_file, rows)
 
     def _evaluate(self, state: State, step: int, speed: float) -> list[dict[str, Any]]:
-        """Rows of losses on validation data, and of success in the environment where there is one."""
+        """Rows for evaluations.jsonl: losses on validation data, and success rates if there is an environment."""
         drawn = self.draw_validation(state)
         batch = self.validation.look_up(drawn) if isinstance(self.validation, Mapped) else drawn
         losses = {f"validation/{name}": np.asarray(column)[:, None] for name, column in self.validate(state, batch).items()}
-        found = metrics.mean_rows(losses, self.seeds, step)
+        rows = metrics.mean_rows(losses, self.seeds, step)
         if isinstance(self.environments, Environments):
             self.display.advance(step, speed, "evaluating")
             act = as_act(self.act, state.params)
             played = play(act, self.environments, len(self.seeds), self.schedule.eval_episodes, (0, step))
-            found = [{**row, **more} for row, more in zip(rows(played, self.seeds, step), found, strict=True)]
-            self.display.evaluated(found)
-        return found
+            success = evaluation_rows(played, self.seeds, step)
+            rows = [{**row, **loss} for row, loss in zip(success, rows, strict=True)]
+            self.display.show_evaluations(rows)
+        return rows
 
     def _validation_key(self, state: State) -> Key:
         return jax.random.fold_in(jax.random.key(state.seed), state.step)
 
     def _validation_batch(self, state: State) -> Batch:
-        rows = self.validation.rows if isinstance(self.validation, Mapped) else self.validation
-        return self.learner.sample(rows, self._validation_key(state))
+        data = self.validation.rows if isinstance(self.validation, Mapped) else self.validation
+        return self.learner.sample(data, self._validation_key(state))
 
     def _validation_loss(self, state: State, batch: Batch) -> dict[str, Any]:
         return self.learner.loss(state.params, state.targets, batch, self._validation_key(state))[1]
 
     def _save(self, state: State) -> None:
-        """Write a checkpoint; the rows that it refers to are on the disk before it is."""
+        """Write a checkpoint; the rows whose sizes it records are on the disk before."""
         folder = self.folder
         with folder.writing(folder.checkpoint_file):
-            folder.path.stat()  # a folder that was removed is not made again
-            sizes = {file.name: metrics.synced(file) for file in (folder.metrics_file, folder.evaluations_file)}
+            folder.path.stat()  # if the folder was removed, fail instead of making it again
+            sizes = {file.name: metrics.sync(file) for file in (folder.metrics_file, folder.evaluations_file)}
             checkpoint.save(folder.checkpoint_file, state, {"sizes": sizes})

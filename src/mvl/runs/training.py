@@ -50,11 +50,12 @@ def train(
 ) -> Path:
     """Train a recipe and return the run's folder.
 
-    `task` is the name of a task, an .npz file, a Dataset, a Task, or an Experiment, which says everything but where the run
-    is written and what it runs on. Other arguments describe an experiment: `data` is the folder of the datasets, `settings`
+    `task` is the name of a task, an .npz file, a Dataset, a Task, or an Experiment, which describes everything but the
+    folder of the run and the hardware. Other arguments describe an experiment: `data` is the folder of the datasets, `settings`
     replace settings by name (`steps=10_000`, `batch_size=256`) and whole parts (`regularizer=mvl.Mollified(weight=10)`).
-    Out of core, rows are read from disk while training; by default if the data does not fit in memory. Every batch is split
-    over `devices`. Processes that called `jax.distributed.initialize` and then this train one run together; the first writes.
+    With `out_of_core`, rows are read from disk during training; by default if the data does not fit in memory. Every batch
+    is split over `devices`. Processes that call `jax.distributed.initialize` before this train one run together, and the
+    first of them writes it.
     """
     _check_numbers(seeds, first_seed)
     if isinstance(task, Experiment):
@@ -87,7 +88,7 @@ def train_experiment(experiment: Experiment, run: Path | str | None, workers: in
     team = Team()
     _check_same(description, team)
     folder = RunFolder.create(target, description) if team.first else RunFolder(target)
-    with folder.claimed() if team.first else nullcontext():
+    with folder.locked() if team.first else nullcontext():
         return _run(folder, description, train_data, validation, None, workers, sharding)
 
 
@@ -98,29 +99,32 @@ def resume(
     workers: int | None = None,
     devices: int | None = None,
 ) -> Path:
-    """Continue a run from its last checkpoint, exactly (on as many devices as before); `steps` may lengthen it."""
+    """Continue a run from its last checkpoint; `steps` may lengthen it. On as many devices, it equals an unbroken run."""
     COUNT.check(steps=steps, workers=workers, devices=devices)
     if devices is None and (Path(run) / "run.json").exists():
         share_cores(len(RunFolder.open(Path(run))[1].experiment.seeds))
     team = Team()
     if not team.first:
-        description = Description.from_json(json.loads(team.exchange()[0]))  # the folder may lie on the first one's host alone
-        split = BatchSharding.over(devices, description.fitted.learning.batch_size)
-        return _run(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, split)
+        description = Description.from_json(
+            json.loads(team.exchange()[0])
+        )  # only the first process may have access to the folder
+        sharding = BatchSharding.over(devices, description.fitted.learning.batch_size)
+        return _run(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, sharding)
     folder, before = RunFolder.open(Path(run))
     description = _lengthened(before, steps, run)
-    split = BatchSharding.over(devices, description.fitted.learning.batch_size)
-    with folder.claimed():
+    sharding = BatchSharding.over(devices, description.fitted.learning.batch_size)
+    with folder.locked():
         team.exchange(json.dumps(description.to_json()))
         train_data, validation = data_of(description, data, run)
         state, sizes = _last_checkpoint(folder, description)
         if description != before:
             folder.describe(description)
         _rewind(folder, description, int(state.step[0]) if state else 0, sizes)
-        return _run(folder, description, train_data, validation, state, workers, split)
+        return _run(folder, description, train_data, validation, state, workers, sharding)
 
 
 def _lengthened(description: Description, steps: int | None, run: Path | str) -> Description:
+    """The description with a new number of steps, which may only be larger; None leaves it unchanged."""
     if steps is None or steps == description.experiment.schedule.steps:
         return description
     if steps < description.experiment.schedule.steps:
@@ -129,7 +133,7 @@ def _lengthened(description: Description, steps: int | None, run: Path | str) ->
 
 
 def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State | None, Any]:
-    """The state to go on from, and the sizes that the files of rows had then; no state before the first checkpoint."""
+    """The state to continue from, or None without a checkpoint; and the sizes of metrics and evaluations at that time."""
     if not folder.checkpoint_file.exists():
         return None, {file.name: 0 for file in (folder.metrics_file, folder.evaluations_file)}
     learner = Learner(description.fitted, description.shapes)
@@ -139,15 +143,15 @@ def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State
 
 
 def _rewind(folder: RunFolder, description: Description, step: int, sizes: Any) -> None:
-    """Bring metrics and evaluations back to the checkpoint, and say so if they are not as it left them."""
+    """Remove metrics and evaluations after the checkpoint; print a warning if those before it do not match."""
     schedule = description.experiment.schedule
     for file, every in ((folder.metrics_file, schedule.log_every), (folder.evaluations_file, schedule.eval_every)):
         expected = metrics.due(step, every, schedule.steps)
-        noted = sizes.get(file.name) if isinstance(sizes, dict) else None
+        size = sizes.get(file.name) if isinstance(sizes, dict) else None
         with folder.writing(file):
-            told = metrics.rewind(file, step, noted, expected, description.experiment.seeds)
-        if told:
-            print(told, file=sys.stderr)
+            warning = metrics.rewind(file, step, size, expected, description.experiment.seeds)
+        if warning:
+            print(warning, file=sys.stderr)
 
 
 def _check_numbers(seeds: int, first_seed: int) -> None:
@@ -157,14 +161,14 @@ def _check_numbers(seeds: int, first_seed: int) -> None:
 
 
 def _sharding(devices: int | None, seeds: int, batch_size: int) -> BatchSharding | None:
-    """How batches are split; if they are not, a CPU's cores may share the seeds."""
+    """How batches are split over devices; without `devices`, the cores of a CPU share the seeds instead."""
     if devices is None:
         share_cores(seeds)
     return BatchSharding.over(devices, batch_size)
 
 
 def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
-    """The training and validation data of a run; data that has changed since is refused."""
+    """The training and validation data of a run; a file that has changed since the run started is refused."""
     origin = description.data
     path = Path(origin["path"]) if origin["path"] else None
     if path is None and given is None:
@@ -176,6 +180,7 @@ def data_of(description: Description, given: Dataset | None, run: Path | str) ->
 
 
 def shapes_of(dataset: Dataset) -> Shapes:
+    """Sizes of observations, actions and goals in a dataset."""
     goals = dataset.observations if dataset.oracle is None else dataset.oracle
     observation, action, goal = (array.shape[1] for array in (dataset.observations, dataset.actions, goals))
     return Shapes(observation, action, goal, plain=dataset.oracle is None)
@@ -190,6 +195,7 @@ def _load(task: Task, path: Path | None, options: DataOptions) -> tuple[Dataset,
 
 
 def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
+    """Refuse data without the long episodes that the recipe needs."""
     for dataset in datasets:
         if recipe.request.midpoints and dataset.lengths.max() < 3:
             value = registry.name_of("value", recipe.value)
@@ -197,6 +203,7 @@ def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
 
 
 def _origin(path: Path | None, data: Dataset) -> dict[str, Any]:
+    """The entry `data` of a run's description."""
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
     return {**where, "action_range": None if data.action_range is None else data.action_range.tolist()}
 
@@ -206,12 +213,13 @@ def _check_same(description: Description, team: Team) -> None:
     described = description.to_json()
     named = None if description.experiment.task.is_own else description.experiment.task.name
     described |= {"data": {**described["data"], "path": None}, "task": named}
-    first, *others = (json.loads(word) for word in team.exchange(json.dumps(described)))
+    first, *others = (json.loads(message) for message in team.exchange(json.dumps(described)))
     for process, other in enumerate(others, 1):
-        different = [field for field in first if other[field] != first[field]]
+        different = [entry for entry in first if other[entry] != first[entry]]
         if different:
             raise UsageError(
-                f"process {process} has another {different[0]} than process 0; give all the same options, but for --process-id."
+                f"process {process} has a different {different[0]} than process 0; "
+                "give all processes the same options, except --process-id."
             )
 
 
@@ -222,14 +230,14 @@ def _run(
     validation: Dataset,
     state: State | None,
     workers: int | None,
-    split: BatchSharding | None,
+    sharding: BatchSharding | None,
 ) -> Path:
-    """Train to the end of the schedule: metrics, evaluations and checkpoints on the way."""
-    placed = Mapped.of if description.experiment.data.out_of_core else on_device
-    rows = placed(data)
-    if split and isinstance(rows, Rows):
-        rows = split.copied(rows)
-    session = Session(folder, description, rows, placed(validation), workers, split)
+    """Train to the end of the schedule, with metrics, evaluations and checkpoints; returns the run's folder."""
+    load = Mapped.of if description.experiment.data.out_of_core else on_device
+    rows = load(data)
+    if sharding and isinstance(rows, Rows):
+        rows = sharding.place(rows)
+    session = Session(folder, description, rows, load(validation), workers, sharding)
     with session:
-        session.go(state)
+        session.run(state)
     return folder.path

@@ -1,4 +1,4 @@
-"""Videos of a run's policy: episodes of an evaluation, filmed."""
+"""Videos of a run's policy: filmed episodes of an evaluation."""
 
 import os
 import tempfile
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from mvl.checks import COUNT, SEED, check_fields
+from mvl.checks import COUNT, SEED, check_settings
 from mvl.errors import MvlError, UsageError
 from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.environments import Environments
@@ -30,42 +30,44 @@ class Clip(NamedTuple):
     task: int
     episode: int
     reached: list[bool]
-    """The task's goal, or each of a kitchen's subtasks."""
+    """Whether the goal was reached, or each of the task's subtasks."""
     steps: int
 
 
 @dataclass(frozen=True)
 class Shots:
-    """Which episodes to film, and how; the same seed as an evaluation's films the same episodes."""
+    """Which episodes to film, and how; with the seed of an evaluation, its episodes are filmed."""
 
     episodes: int = 1
     tasks: Sequence[int] | None = None
-    """From 1; all unless given."""
+    """Numbers of the tasks, counted from 1; all by default."""
     seed: int = 0
     size: int = 480
     fps: int = 30
     frames: int = 500
-    """Of a longer episode not every step is shown, so that there are no more frames than this."""
+    """Upper limit of frames per film; of longer episodes not every step is shown."""
 
     def __post_init__(self) -> None:
-        check_fields(self, episodes=COUNT, seed=SEED, size=COUNT, fps=COUNT, frames=COUNT)
+        check_settings(self, episodes=COUNT, seed=SEED, size=COUNT, fps=COUNT, frames=COUNT)
         if self.size % 2 or not SMALLEST <= self.size <= LARGEST:
             raise UsageError(f"size must be an even number of pixels from {SMALLEST} to {LARGEST}, not {self.size}.")
 
     def chosen(self, tasks: int) -> list[int]:
-        """Of an environment with so many tasks."""
+        """The chosen tasks of an environment that has so many, in order."""
         for task in self.tasks or ():
             if not 1 <= task <= tasks:
                 raise UsageError(f"there is no task {task}; choose from 1 to {tasks}.")
         return sorted(set(self.tasks or range(1, tasks + 1)))
 
 
-Tell = Callable[[int, int], None]
-"""Is called with how much is done, and of how much."""
+Report = Callable[[int, int], None]
+"""Called with (done, total) steps."""
 
 
-def film(run: Path | str, to: Path, shots: Shots, tell: Tell = lambda done, total: None, overwrite: bool = False) -> list[Clip]:
-    """Film episodes of the run's first policy into a folder, one mp4 file each; their names tell how they ended."""
+def film(
+    run: Path | str, to: Path, shots: Shots, report: Report = lambda done, total: None, overwrite: bool = False
+) -> list[Clip]:
+    """Film episodes of the run's first seed, each into one mp4 file of a folder; the file names have the outcome."""
     description, learner, state = restore(run)
     if not description.task.simulated:
         raise UsageError(f"{run} was trained on {description.task}, which has no environment to film.")
@@ -82,41 +84,41 @@ def film(run: Path | str, to: Path, shots: Shots, tell: Tell = lambda done, tota
     with tempfile.TemporaryDirectory(dir=to, prefix=".film-") as scratch:
         camera = Film(scratch, backend, shots.size, shots.fps, shots.frames)
         seed = (shots.seed, int(state.step[0]), 1)
-        played, files = _filmed(act, description.task, camera, shots, chosen, seed, tell)
+        played, files = _play_and_film(act, description.task, camera, shots, chosen, seed, report)
         for file in earlier:
             file.unlink()
-        return _kept(played, files, stems, to, shots.episodes, chosen)
+        return _move_films(played, files, stems, to, shots.episodes, chosen)
 
 
-def _filmed(
-    act: Act, task: Task, camera: Film, shots: Shots, chosen: list[int], seed: tuple[int, ...], tell: Tell
+def _play_and_film(
+    act: Act, task: Task, camera: Film, shots: Shots, chosen: list[int], seed: tuple[int, ...], report: Report
 ) -> tuple[Played, list[Path]]:
-    """Play the episodes; what came of them, and their files."""
+    """Play the chosen episodes; returns their results and the files of their films."""
     count = len(chosen) * shots.episodes
     with Environments(task, min(cores(), count), camera) as environments:
         total = -(-count // environments.at_once) * task.episode_limit()
-        played = play(_counted(act, tell, total), environments, 1, shots.episodes, seed, only=chosen)
-        tell(total, total)
+        played = play(_with_progress(act, report, total), environments, 1, shots.episodes, seed, only=chosen)
+        report(total, total)
         plan = starts(task.goals, shots.episodes, seed)
     return played, [camera.file(start) for start in plan if start.goal in chosen]
 
 
-def _counted(act: Act, tell: Tell, total: int) -> Act:
-    """The same policy, which tells how many of the longest possible episodes' steps are behind it."""
+def _with_progress(act: Act, report: Report, total: int) -> Act:
+    """The same policy, which reports its number of calls; `total` is the number if all episodes are as long as possible."""
     done = 0
 
-    def counted(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+    def reporting(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
         nonlocal done
         done = min(done + 1, total - 1)
-        tell(done, total)
+        report(done, total)
         return act(observations, goals, numbers, time)
 
-    return counted
+    return reporting
 
 
-def _kept(played: Played, files: list[Path], stems: list[str], to: Path, episodes: int, chosen: list[int]) -> list[Clip]:
-    """Give the films their names."""
-    reached = played.success[0].reshape(len(chosen), -1, episodes)  # a kitchen's subtasks are of the same episodes
+def _move_films(played: Played, files: list[Path], stems: list[str], to: Path, episodes: int, chosen: list[int]) -> list[Clip]:
+    """Move the films to the folder `to`, under names with their outcomes."""
+    reached = played.success[0].reshape(len(chosen), -1, episodes)  # (tasks, 1 or subtasks, episodes)
     clips = []
     for number, (file, stem) in enumerate(zip(files, stems, strict=True)):
         row, episode = divmod(number, episodes)
@@ -128,6 +130,7 @@ def _kept(played: Played, files: list[Path], stems: list[str], to: Path, episode
 
 
 def in_words(reached: list[bool]) -> str:
+    """The outcome of an episode: `reached`, `missed`, or for several subtasks the number reached."""
     if len(reached) > 1:
         return f"{sum(reached)} of {len(reached)}"
     return "reached" if reached[0] else "missed"

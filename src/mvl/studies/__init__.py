@@ -1,1 +1,1 @@
-"""Many runs as one thing: what is wanted, what is there, and whatever runs the rest. The store is plain run folders."""
+"""Studies of many runs: a plan of experiments, a store of run folders, and engines that train what is missing in the store."""

@@ -1,4 +1,4 @@
-"""Damaged runs of a store: named, and renamed so that their seeds are trained again. Nothing is deleted."""
+"""Damaged runs of a store: report and rename them, so that their seeds are trained again. Nothing is deleted."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -9,35 +9,35 @@ from mvl.experiment import Experiment
 from mvl.runs.folder import RunFolder
 from mvl.studies.store import held
 
-BESIDE = (".log", ".clock.jsonl")
-"""Endings of the files that lie beside a run and belong to it."""
+COMPANION_SUFFIXES = (".log", ".clock.jsonl")
+"""Suffixes of the files next to a run folder that belong to the run."""
 
 
-def set_aside(experiments: Iterable[Experiment], store: Path, say: Callable[[str], None], dry_run: bool = False) -> None:
-    """Name every damaged run of the experiments and rename it to NAME.damaged; a dry run only names them."""
+def set_aside(experiments: Iterable[Experiment], store: Path, warn: Callable[[str], None], dry_run: bool = False) -> None:
+    """Report every damaged run of the experiments and rename it to NAME.damaged; a dry run only reports."""
     for experiment in experiments:
         for run, reason in held(experiment, store, None).damaged.items():
-            done = "would be set aside and trained again" if dry_run else _set_aside(run, experiment, store)
-            say(f"damaged run {done}: {reason}")
+            outcome = "would be set aside and trained again" if dry_run else _set_aside(run, experiment, store)
+            warn(f"damaged run {outcome}: {reason}")
 
 
 def _set_aside(run: Path, experiment: Experiment, store: Path) -> str:
-    """What became of it. A run that is in use by another process is left alone."""
+    """Rename the run, unless another process uses it, and return the outcome in words."""
     try:
-        with RunFolder(run).claimed():
-            if run not in held(experiment, store, None).damaged:  # another sweep was faster
-                return "mended meanwhile"
-            to = _free(run)
+        with RunFolder(run).locked():
+            if run not in held(experiment, store, None).damaged:  # another sweep has replaced it
+                return "was repaired in the meantime"
+            to = _unused_name(run)
             os.rename(run, to)
-            for ending in BESIDE:
-                if os.path.lexists(beside := run.with_name(run.name + ending)):
-                    os.rename(beside, to.with_name(to.name + ending))
+            for suffix in COMPANION_SUFFIXES:
+                if os.path.lexists(companion := run.with_name(run.name + suffix)):
+                    os.rename(companion, to.with_name(to.name + suffix))
     except (MvlError, OSError) as error:
-        return f"left where it is ({str(error).rstrip('.')})"
+        return f"not renamed ({str(error).rstrip('.')})"
     return f"set aside as {to.name}, to be trained again"
 
 
-def _free(run: Path) -> Path:
+def _unused_name(run: Path) -> Path:
     to, number = run.with_name(f"{run.name}.damaged"), 2
     while os.path.lexists(to):
         to, number = run.with_name(f"{run.name}.damaged-{number}"), number + 1

@@ -1,6 +1,6 @@
-"""Datasets that a plan needs and that are missing: generated where there is a generator, otherwise fetched."""
+"""Datasets that a plan needs and that are missing: generated if the task has a generator, otherwise downloaded."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,20 +12,20 @@ from mvl.tasks.datasets import fetch, generate
 
 
 def provide(tasks: Iterable[Task], folder: Path | None, episodes: int | None) -> dict[str, str]:
-    """Generate or fetch the datasets of these tasks; returns the names of those that failed, with the reason."""
-    refused = {}
+    """Generate or download the datasets of these tasks; returns the names of those that failed, with the reason."""
+    failed = {}
     for task in tasks:
         try:
             _provide(task, folder, episodes)
         except MvlError as error:
-            refused[task.dataset] = str(error)
-    return refused
+            failed[task.dataset] = str(error)
+    return failed
 
 
 def _provide(task: Task, folder: Path | None, episodes: int | None) -> None:
     with ExitStack() as bars:
-        bar = lambda title: bars.enter_context(counting(title))
+        bar: Callable[[str], Callable[[int, int], None]] = lambda title: bars.enter_context(counting(title))
         if task.generator:
             generate(task, folder or default_folder(), episodes=episodes, report=bar(f"generating {task.dataset}"))
         else:
-            fetch(task, folder, report=lambda name: bar(f"fetching {name}"))
+            fetch(task, folder, report=lambda name: bar(f"downloading {name}"))

@@ -1,7 +1,7 @@
-"""A training process that ends when whoever started it does: `python -m mvl.studies.process CORE CLOCK COMMAND...`.
+"""A training process that ends when its parent process ends: `python -m mvl.studies.process CORE CLOCK COMMAND...`.
 
-Its standard input is a pipe nobody writes to; the pipe closes when the other end is gone, however that came about.
-Nothing here needs JAX, so the processes that only wait for such a child stay small.
+Its standard input is a pipe that nobody writes to; the pipe closes when the parent ends, even if it is killed.
+This module does not import JAX, so that processes that only wait for such a child use little memory.
 """
 
 import json
@@ -21,51 +21,51 @@ from mvl.files import append_line, open_unlinked, refuse_links
 from mvl.processes import python_module
 
 
-class Order(NamedTuple):
-    """A job in plain words, for another process or machine; a run that is there already is continued."""
+class JobSpec(NamedTuple):
+    """A job as plain strings, which can be sent to another process or machine; a run that exists is continued."""
 
     run: str
     command: tuple[str, ...]
-    """Of `mvl`, if the run is new."""
+    """Arguments of `mvl` that train a new run."""
     log: str
     clock: str
     own_code: tuple[str, ...] = ()
-    """Flags that name the caller's own parts and environment, to continue a run with."""
+    """Flags that name the user's own parts and environment, needed to continue a run."""
 
 
-def begin(order: Order, core: str = "any", device: int | None = None) -> "subprocess.Popen[bytes]":
-    """In a session of its own: Ctrl-C reaches it through its starter alone, once."""
-    Path(order.run).parent.mkdir(parents=True, exist_ok=True)
-    there = (Path(order.run) / "run.json").exists()
-    command = ("train", "--resume", order.run, "--workers", "1", *order.own_code) if there else order.command
+def start(job: JobSpec, core: str = "any", device: int | None = None) -> "subprocess.Popen[bytes]":
+    """Start training in a new session, so that Ctrl-C reaches the child only once, through its parent."""
+    Path(job.run).parent.mkdir(parents=True, exist_ok=True)
+    exists = (Path(job.run) / "run.json").exists()
+    command = ("train", "--resume", job.run, "--workers", "1", *job.own_code) if exists else job.command
     chosen = {} if device is None else {"CUDA_VISIBLE_DEVICES": str(device)}
-    refuse_links(Path(order.log), Path(order.clock))
-    with open_unlinked(Path(order.log), "ab") as log:
+    refuse_links(Path(job.log), Path(job.clock))
+    with open_unlinked(Path(job.log), "ab") as log:
         return subprocess.Popen(
-            python_module("mvl.studies.process", core, order.clock, *command),
+            python_module("mvl.studies.process", core, job.clock, *command),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            env={**surroundings(), **chosen},
+            env={**one_core_environment(), **chosen},
             start_new_session=True,
         )
 
 
 def stop(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
-    """Ask them to save and end, and wait; if that is interrupted, end them."""
+    """Ask processes to save and end, and wait for them; if the waiting is interrupted, kill them."""
     for process in processes:
         process.send_signal(signal.SIGINT)
     try:
         for process in processes:
-            finished(process)
+            exit_code(process)
     except BaseException:
         for process in processes:
             process.kill()
         raise
 
 
-def finished(process: "subprocess.Popen[bytes]") -> int:
-    """Its exit code, once it has ended; only then is the pipe closed that keeps it going."""
+def exit_code(process: "subprocess.Popen[bytes]") -> int:
+    """Wait for a process and return its exit code; its pipe is closed only then, since closing it ends the process."""
     code = process.wait()
     assert process.stdin is not None
     process.stdin.close()
@@ -73,19 +73,19 @@ def finished(process: "subprocess.Popen[bytes]") -> int:
 
 
 class KilledError(Exception):
-    """The training process was killed from outside, which says nothing against trying again."""
+    """The training process was killed by a signal, so the job may be tried again."""
 
 
-def train(order: Order, started_in: str | None = None) -> int:
-    """The exit code of the process that does it; if this is interrupted, that one saves what it has.
+def train(job: JobSpec, started_in: str | None = None) -> int:
+    """Train in a child process and return its exit code; if this is interrupted, the child saves a checkpoint first.
 
-    `started_in` is the folder in which Ray was started, which it puts on the import path of its workers.
+    `started_in` is the folder in which Ray was started: Ray adds it to the import path of its workers, this removes it.
     """
     if started_in in sys.path:
         sys.path.remove(started_in)
-    process = begin(order)
+    process = start(job)
     try:
-        code = finished(process)
+        code = exit_code(process)
     except BaseException:
         stop([process])
         raise
@@ -94,22 +94,22 @@ def train(order: Order, started_in: str | None = None) -> int:
     return code
 
 
-def surroundings() -> dict[str, str]:
-    """Of a process that has one core: more threads would only wait for each other."""
+def one_core_environment() -> dict[str, str]:
+    """Environment variables of a process that has one core: more threads would only wait for each other."""
     given = os.environ.get("XLA_FLAGS", "")
     one = "--xla_cpu_multi_thread_eigen=false"
     flags = given if one in given else f"{given} {one}".strip()
     return {**os.environ, "XLA_FLAGS": flags, "NPROC": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def _end_with_starter() -> None:
-    while os.read(0, 1):  # not through sys.stdin, whose lock this thread would still hold at the end
+def _exit_with_parent() -> None:
+    while os.read(0, 1):  # not sys.stdin, whose lock this thread would still hold when the interpreter exits
         pass
     os._exit(1)
 
 
-def _note(clock: str, event: str) -> None:
-    with suppress(OSError):  # training goes on without it
+def _log_time(clock: str, event: str) -> None:
+    with suppress(OSError):  # training continues without this log
         append_line(Path(clock), json.dumps({"event": event, "time": round(time.time(), 1)}))
 
 
@@ -117,12 +117,12 @@ def main(core: str, clock: str, *command: str) -> None:
     if core != "any" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core)})
     sys.argv = ["mvl", *command]
-    _note(clock, "began")
-    threading.Thread(target=_end_with_starter, daemon=True).start()
+    _log_time(clock, "began")
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     try:
         runpy.run_module("mvl", run_name="__main__", alter_sys=True)
     finally:
-        _note(clock, "ended")
+        _log_time(clock, "ended")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from mvl.learn.checkpoint import step_of
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder
-from mvl.studies.job import Job, folder_of, is_of, spelled
+from mvl.studies.job import Job, folder_of, is_run_of, seed_range
 
 SET_ASIDE = re.compile(r"\.damaged(-\d+)?$")
 """How the names of damaged runs end after they were set aside."""
@@ -62,7 +62,7 @@ def held(experiment: Experiment, store: Path, data: Path | None, records: Path |
     for run in _runs(experiment, store, records):
         try:
             description = RunFolder.open(run)[1]
-            if not is_of(experiment, description):
+            if not is_run_of(experiment, description):
                 there.others.append(run)
             elif found := _finished(run, experiment, description):
                 for seed in found:
@@ -113,7 +113,7 @@ def remaining(
             jobs.append(job)
             missing = [seed for seed in missing if seed not in job.experiment.seeds]
     for group in _groups(missing) if together else [(seed,) for seed in missing]:
-        run = folder_of(experiment, store) / f"seeds-{spelled(group)}"
+        run = folder_of(experiment, store) / f"seeds-{seed_range(group)}"
         if run in there.others:
             raise MvlError(f"{run} was trained with other settings than this asks for; move it away, or give another --store.")
         jobs.append(Job(with_seeds(experiment, group, data), run))

@@ -1,4 +1,7 @@
-"""How long will it take? Measured on this machine, remembered in the store; finished runs of the same kind know better."""
+"""Estimates of how long jobs take: from finished runs of the same experiment, else from steps timed on this machine.
+
+Measured times are kept in the store's timing.json.
+"""
 
 import json
 import os
@@ -14,18 +17,18 @@ from mvl.files import atomic
 from mvl.processes import python_module
 from mvl.recipes.families import canonical
 from mvl.studies.job import Job
-from mvl.studies.process import surroundings
+from mvl.studies.process import one_core_environment
 from mvl.studies.store import held, progress_of, spent
 
 UNKNOWN_SIZES = [32, 8]
-"""Numbers in an observation and an action where there is no data yet; a step's time hardly depends on them."""
+"""Dimensions of observations and actions assumed while there is no data; the time of a step hardly depends on them."""
 
-FACTORS = {"alpha", "beta", "cost", "expectile", "speed", "viscosity", "weight"}
-"""Settings that change what is computed but not how much: experiments that differ in these alone are timed once."""
+WITHOUT_EFFECT_ON_TIME = {"alpha", "beta", "cost", "expectile", "speed", "viscosity", "weight"}
+"""Settings that do not change the time of a step: experiments that differ only in these are timed once."""
 
 
 class Probe:
-    """Asks a process of its own, so that this one never takes a device."""
+    """A child process that measures times (see timing_process.py), so that this process never occupies a device."""
 
     def __enter__(self) -> "Probe":
         core = [str(min(os.sched_getaffinity(0)))] if hasattr(os, "sched_getaffinity") else []
@@ -34,26 +37,27 @@ class Probe:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=surroundings(),
+            env=one_core_environment(),
             text=True,
         )
         self.machine: dict[str, Any] = self._answer()
         return self
 
     def ask(self, **question: Any) -> dict[str, Any]:
-        """Nothing, if it cannot be measured here."""
+        """The answer to a question; empty if it cannot be measured on this machine."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(question) + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:  # it died over an earlier question
+        except BrokenPipeError:  # the process died at an earlier question
             return {}
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        return json.loads(line) if line else {}
+        answer: dict[str, Any] = json.loads(line) if line else {}
+        return answer
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
@@ -67,97 +71,101 @@ def estimates(
     report: Callable[[int, int], None] = lambda done, total: None,
     remember: bool = True,
 ) -> dict[Job, float]:
-    """Seconds each job still takes, evaluations lasting as long as they can; jobs that cannot be measured are left out.
+    """Seconds that each job still takes, assuming evaluation episodes of full length; jobs that cannot be measured are left out.
 
-    What was timed is written to the store unless `remember` is false.
+    Measured times are written to the store unless `remember` is false.
     """
-    known = _remembered(store)
-    found = {}
+    timings = _read_timings(store)
+    estimated = {}
     for index, job in enumerate(jobs):
         report(index, len(jobs))
-        whole = _by_experience(job, store) or _by_measuring(job, known, probe)
-        if whole is not None:
+        per_seed = _from_finished_runs(job, store) or _from_measurements(job, timings, probe)
+        if per_seed is not None:
             steps = job.experiment.schedule.steps * len(job.experiment.seeds)
-            found[job] = whole * len(job.experiment.seeds) * (1 - progress_of(job) / steps)
+            estimated[job] = per_seed * len(job.experiment.seeds) * (1 - progress_of(job) / steps)
     report(len(jobs), len(jobs))
     if remember:
-        _remember(known, store)
-    return found
+        _write_timings(timings, store)
+    return estimated
 
 
 def step_times(
     experiments: Sequence[Experiment], data: Path | None, store: Path, report: Callable[[int, int], None]
 ) -> dict[Experiment, float]:
-    """Seconds of a training step of one seed; what cannot be measured here is left out."""
-    known = _remembered(store)
-    found = {}
+    """Seconds of a training step of one seed; experiments that cannot be measured on this machine are left out."""
+    timings = _read_timings(store)
+    estimated = {}
     with Probe() as probe:
         for index, experiment in enumerate(experiments):
             report(index, len(experiments))
-            seconds = _step(experiment, 1, data, known, probe)
+            seconds = _step(experiment, 1, data, timings, probe)
             if seconds is not None:
-                found[experiment] = seconds
+                estimated[experiment] = seconds
     report(len(experiments), len(experiments))
-    _remember(known, store)
-    return found
+    _write_timings(timings, store)
+    return estimated
 
 
-def _by_experience(job: Job, store: Path) -> float | None:
-    """What a seed took in finished runs of the same experiment."""
+def _from_finished_runs(job: Job, store: Path) -> float | None:
+    """Mean seconds per seed in finished runs of the same experiment; None if there are none."""
     seeds = held(job.experiment, store, job.experiment.data.folder).finished.values()
     taken = sum(spent(run) for run in {seed.run for seed in seeds})
     return taken / len(seeds) if taken else None
 
 
-def _by_measuring(job: Job, known: dict[str, Any], probe: Probe) -> float | None:
-    """Steps and evaluations of one seed, each timed once for its kind."""
+def _from_measurements(job: Job, timings: dict[str, Any], probe: Probe) -> float | None:
+    """Seconds of all steps and evaluations of one seed; None if they cannot be measured."""
     experiment, schedule = job.experiment, job.experiment.schedule
-    together = 1 if probe.machine.get("backend", "cpu") == "cpu" else len(job.experiment.seeds)  # a core has no room for more
-    step = _step(experiment, together, job.experiment.data.folder, known, probe)
+    on_cpu = probe.machine.get("backend", "cpu") == "cpu"
+    seeds = 1 if on_cpu else len(job.experiment.seeds)  # on one core, seeds together take as long as one after the other
+    step = _step(experiment, seeds, job.experiment.data.folder, timings, probe)
     name = experiment.task.name
-    if name and "play" not in known.get(name, {}):
-        known[name] = probe.ask(task=name)
-    if step is None or not known.get(name):
+    if name and "play" not in timings.get(name, {}):
+        timings[name] = probe.ask(task=name)
+    if step is None or not timings.get(name):
         return None
-    play = known[name]
-    evaluation = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
-    return schedule.steps * step / together + -(-schedule.steps // schedule.eval_every) * evaluation
+    play = timings[name]
+    evaluation: float = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
+    return schedule.steps * step / seeds + -(-schedule.steps // schedule.eval_every) * evaluation
 
 
-def _step(experiment: Experiment, together: int, data: Path | None, known: dict[str, Any], probe: Probe) -> float | None:
-    """Seconds of a step of so many seeds, timed once for its kind."""
+def _step(experiment: Experiment, seeds: int, data: Path | None, timings: dict[str, Any], probe: Probe) -> float | None:
+    """Seconds of a training step of so many seeds together, measured once for all experiments of equal cost."""
     changes = {name: text for name, text in experiment.changes().items() if "." in name or name == "batch_size"}
-    told = (f"{name}={text}" for name, text in changes.items() if name.split(".")[-1] not in FACTORS)
+    relevant = (f"{name}={text}" for name, text in changes.items() if name.split(".")[-1] not in WITHOUT_EFFECT_ON_TIME)
     kind = " ".join(
         [
             probe.machine.get("backend", "cpu"),
-            f"{together} seeds",
+            f"{seeds} seeds",
             str(experiment.preset),
             canonical(experiment.recipe_name),
-            *told,
+            *relevant,
         ]
     )
-    if "step" not in known.get(kind, {}):
-        known[kind] = probe.ask(experiment=experiment.to_json(), sizes=_sizes(experiment, data), seeds=together)
-    return known[kind].get("step")
+    if "step" not in timings.get(kind, {}):
+        timings[kind] = probe.ask(experiment=experiment.to_json(), sizes=_sizes(experiment, data), seeds=seeds)
+    seconds: float | None = timings[kind].get("step")
+    return seconds
 
 
 def _sizes(experiment: Experiment, data: Path | None) -> list[int]:
+    """Dimensions of observations and actions."""
     try:
-        held_arrays = headers(experiment.task.find_data(data))
+        arrays = headers(experiment.task.find_data(data))
     except DataError:
         return UNKNOWN_SIZES
-    return [held_arrays[name].shape[1] for name in ("observations", "actions")]
+    return [arrays[name].shape[1] for name in ("observations", "actions")]
 
 
-def _remembered(store: Path) -> dict[str, Any]:
+def _read_timings(store: Path) -> dict[str, Any]:
     try:
-        return json.loads((store / "timing.json").read_text())
+        timings: dict[str, Any] = json.loads((store / "timing.json").read_text())
+        return timings
     except (FileNotFoundError, ValueError):
         return {}
 
 
-def _remember(known: dict[str, Any], store: Path) -> None:
-    if known != _remembered(store):
+def _write_timings(timings: dict[str, Any], store: Path) -> None:
+    if timings != _read_timings(store):
         with atomic(store / "timing.json") as partial:
-            partial.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+            partial.write_text(json.dumps(timings, indent=1, sort_keys=True) + "\n")

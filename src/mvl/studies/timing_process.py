@@ -1,20 +1,21 @@
-"""How fast is this machine? A process of its own (`python -m mvl.studies.timing_process`): questions in, one JSON line each out.
+"""A process that measures how fast this machine is: `python -m mvl.studies.timing_process [CORE]`.
 
-A question is an experiment to time some steps of, or a task to time its environment; the first line says what devices there are.
+It first prints its devices. Then it reads questions, one JSON object per line, and prints one JSON object for each. A question
+is an experiment, whose training steps are timed, or a task, whose environment is timed.
 """
 
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-CALL = 10
-"""Steps in a timed call."""
-PATIENCE, CALLS = 1.0, 5
-"""Seconds and calls to go on timing for, at least: the best counts, since something else may be at work in the others."""
+STEPS_PER_CALL = 10
+MIN_SECONDS, MIN_CALLS = 1.0, 5
+"""Least time and number of timed calls; the fastest call counts, since other processes may slow down the others."""
 
 
 def main() -> None:
@@ -23,12 +24,12 @@ def main() -> None:
     print(json.dumps({"backend": jax.default_backend(), "devices": jax.device_count()}), flush=True)
     for line in sys.stdin:
         question = json.loads(line)
-        answer = {"step": step(**question)} if "experiment" in question else playing(**question)
+        answer = {"step": step(**question)} if "experiment" in question else environment_time(**question)
         print(json.dumps(answer), flush=True)
 
 
 def step(experiment: dict[str, Any], sizes: list[int], seeds: int) -> float:
-    """Seconds of one training step, on random walks of the data's sizes."""
+    """Seconds of one training step of so many seeds, on random walks; `sizes` are the dimensions of observations and actions."""
     import jax
 
     from mvl.data.dataset import Dataset
@@ -38,39 +39,44 @@ def step(experiment: dict[str, Any], sizes: list[int], seeds: int) -> float:
     from mvl.learn.loop import initial_state, over_seeds
     from mvl.types import Shapes
 
-    draw = np.random.default_rng(0).normal
-    walks = [(draw(size=(201, sizes[0])).cumsum(axis=0), np.tanh(draw(size=(201, sizes[1])))) for _ in range(50)]
+    normal = np.random.default_rng(0).normal
+    walks = [(normal(size=(201, sizes[0])).cumsum(axis=0), np.tanh(normal(size=(201, sizes[1])))) for _ in range(50)]
     data = Dataset.from_episodes(walks)
-    made = Experiment.from_json(experiment).recipe
-    learner = Learner(made.fit(data.statistics), Shapes(sizes[0], sizes[1], sizes[0]))
+    recipe = Experiment.from_json(experiment).recipe
+    learner = Learner(recipe.fit(data.statistics), Shapes(sizes[0], sizes[1], sizes[0]))
     rows, state = on_device(data), initial_state(learner, list(range(seeds)))
-    run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, CALL), seeds, shared=1))
-    jax.block_until_ready(run(state, rows))
+    run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, STEPS_PER_CALL), seeds, shared=1))
+    wait: Callable[[Any], Any] = jax.block_until_ready
+    wait(run(state, rows))  # compiles
     times: list[float] = []
-    while sum(times) < PATIENCE or len(times) < CALLS:
+    while sum(times) < MIN_SECONDS or len(times) < MIN_CALLS:
         before = time.perf_counter()
-        jax.block_until_ready(run(state, rows))
+        wait(run(state, rows))
         times.append(time.perf_counter() - before)
-    return min(times) / CALL
+    return min(times) / STEPS_PER_CALL
 
 
-def playing(task: str) -> dict[str, float]:
-    """Seconds of one step of the environment, steps of an episode that does not succeed, and tasks to try."""
+def environment_time(task: str) -> dict[str, float]:
+    """`play`: seconds of a step of the environment; `length`: most steps of an episode; `tasks`: number of goals."""
     import warnings
 
     from mvl.tasks import find_task
     from mvl.tasks.simulator import Start
 
-    warnings.simplefilter("ignore")  # the packages' own, about number types
-    found = find_task(task)
-    simulator = found.make_simulator()
+    warnings.simplefilter("ignore")  # Gymnasium and MuJoCo warn about number types
+    timed_task = find_task(task)
+    simulator = timed_task.make_simulator()
     simulator.reset(Start(1, 0))
     simulator.env.action_space.seed(0)
-    action = simulator.env.action_space.sample()  # kept up, as by a policy that gets stuck: beside a wall a point takes longer
+    action = simulator.env.action_space.sample()  # repeated, as by a policy stuck at a wall, where a step takes longest
     began, count = time.perf_counter(), 100
     for _ in range(count):
         simulator.step(action)
-    return {"play": (time.perf_counter() - began) / count, "length": found.episode_limit(simulator.env), "tasks": found.goals}
+    return {
+        "play": (time.perf_counter() - began) / count,
+        "length": timed_task.episode_limit(simulator.env),
+        "tasks": timed_task.goals,
+    }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where data and environments come from: one file per family of tasks, found by its function `tasks`, or a plug-in.
+"""Tasks, where data and environments come from. A family is a file here with a function `tasks`, or a plug-in.
 
 A plug-in is an entry point in the group `mvl.task` that names a function which returns a list of tasks.
 """
@@ -21,7 +21,7 @@ def _modules() -> list[ModuleType]:
 
 
 def experts() -> dict[str, Callable[..., str]]:
-    """Policies that families can train online to generate data with, by name."""
+    """Functions that train a policy online, with which a family generates data, by name."""
     return {name: train for module in _modules() for name, train in getattr(module, "EXPERTS", {}).items()}
 
 

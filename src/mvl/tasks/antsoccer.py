@@ -1,13 +1,12 @@
 """AntSoccer (OGBench): an ant that dribbles a ball. Its data can only be downloaded."""
 
-from functools import partial
 from itertools import product
 
 import numpy as np
 
-from mvl.tasks.maze import load_maze
-from mvl.tasks.ogbench import Published, alphas, ogbench_task
-from mvl.tasks.task import MAZE_VIEW, Task
+from mvl.tasks.maze import maze_task
+from mvl.tasks.ogbench import Published, alphas
+from mvl.tasks.task import Task
 
 BALL = 15
 """Index of the ball's position in `qpos`."""
@@ -19,11 +18,7 @@ def tasks() -> list[Task]:
 
 def _task(variant: str, kind: str, oracle: bool) -> Task:
     published = Published(kind, alphas(0.1, 0.3, 0.003, 0.3), 0.5)
-    return ogbench_task(
-        "antsoccer", variant, kind, oracle,
-        goal=ball, goal_columns=("qpos",), settings=published.settings,
-        maze=partial(load_maze, f"antsoccer-{variant}-{kind}-v0"), view=MAZE_VIEW,
-    )  # fmt: skip
+    return maze_task("antsoccer", variant, kind, oracle, published, goal=ball, metric=False)
 
 
 def ball(qpos: np.ndarray) -> np.ndarray:

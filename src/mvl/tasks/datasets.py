@@ -1,4 +1,4 @@
-"""Datasets of tasks: generated with the task's simulator, or fetched."""
+"""Datasets of tasks: generated with an environment, or downloaded."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mvl.tasks.task import Task
 
 
 def generate(task: Task, folder: Path, **options: Any) -> tuple[Path, Path]:
-    """Make the training and validation files of a task; `options` are those of `mvl.data.generation.generate`."""
+    """Generate the training and validation files of a task; `options` are those of `mvl.data.generation.generate`."""
     if task.generator is None or task.size is None:
-        able = dict.fromkeys(known.dataset for known in task_names().values() if known.generator)
-        raise UsageError(f"{task} cannot be generated; these can: {', '.join(able)}.")
+        names = dict.fromkeys(known.dataset for known in task_names().values() if known.generator)
+        raise UsageError(f"{task} cannot be generated; these can: {', '.join(names)}.")
     if task.check:
         task.check()
     return generation.generate(task.dataset, task.generator, task.size, folder, **options)
@@ -27,17 +27,21 @@ def generate(task: Task, folder: Path, **options: Any) -> tuple[Path, Path]:
 def fetch(
     task: Task,
     folder: Path | None,
-    places: list[str] | None = None,
+    addresses: list[str] | None = None,
     report: Callable[[str], Report] = lambda name: lambda *_: None,
 ) -> list[Path]:
-    """Fetch the training and validation files of a task, from `places` first; by default into the family's own folder."""
+    """Fetch the training and validation files of a task, from `addresses` first; by default into the family's own folder."""
     if task.fetch is None:
         raise UsageError(f"{task} has no dataset to fetch.")
-    return task.fetch(task.dataset, folder, places, report)
+    return task.fetch(task.dataset, folder, addresses, report)
 
 
 def missing(tasks: Iterable[Task], folder: Path | None) -> list[Task]:
-    """Tasks whose files are in none of the folders; of those that share a dataset, one."""
-    named = {task.dataset: task for task in tasks if task.dataset}
-    whole = lambda place, name: all((place / f"{name}{part}.npz").exists() for part in ("", "-val"))
-    return [task for name, task in named.items() if not any(whole(place, name) for place in folders(folder))]
+    """Tasks whose files are in none of the data folders; only one of several that share a dataset."""
+    by_dataset = {task.dataset: task for task in tasks if task.dataset}
+    return [task for name, task in by_dataset.items() if not any(_complete(place, name) for place in folders(folder))]
+
+
+def _complete(folder: Path, name: str) -> bool:
+    """Whether both files of a dataset are in a folder."""
+    return all((folder / f"{name}{part}.npz").exists() for part in ("", "-val"))

@@ -1,4 +1,4 @@
-"""D4RL's kitchen: demonstrations fetched by Minari, played in FrankaKitchen. Needs gymnasium-robotics and minari."""
+"""D4RL's kitchen: demonstrations from Minari, evaluated in FrankaKitchen. Needs gymnasium-robotics and minari."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import numpy as np
 
 from mvl.data.importing import pair_at, write_pair
 from mvl.data.sources import minari
-from mvl.data.sources.episodes import Checked, Fields, checked
+from mvl.data.sources.episodes import Checked, ColumnNames, checked
 from mvl.data.sources.npz import default_folder
 from mvl.errors import DataError, MvlError, UsageError
 from mvl.tasks.ogbench import Published, alphas
 from mvl.tasks.simulator import Start
-from mvl.tasks.task import Task, View
+from mvl.tasks.task import Task, ViewerCamera
 
 WITH_CABINET = ("microwave", "kettle", "light switch", "slide cabinet")
 SUBTASKS = {
@@ -27,19 +27,19 @@ SUBTASKS = {
     "mixed": ("microwave", "kettle", "bottom burner", "light switch"),
     "complete": WITH_CABINET,
 }
-"""What is to be done in one episode, by dataset (D4RL)."""
+"""Subtasks of an episode, by dataset (D4RL)."""
 NEWEST_MUJOCO = (3, 11)
-"""Later ones find other contacts between meshes, so an episode differs from the first contact on."""
+"""Later versions compute other contacts between meshes, which changes episodes."""
 LIMIT = 280
 """Steps of an episode."""
 AT_ONCE = 16
 """Each environment takes 60 MB."""
-OBSERVED = 59
-"""Numbers in an observation of FrankaKitchen: positions and velocities of the robot, then of the objects."""
+OBSERVATION_SIZE = 59
+"""Length of an observation of FrankaKitchen: positions and velocities of the robot, then of the objects."""
 ROBOT, OBJECTS = slice(0, 9), slice(18, 39)
-"""Where the positions are in it."""
-FIELDS = Fields(observations=("observations/observation",), actions=("actions",))
-VIEW = View((0.35, -0.83, 0.43), 1.7, 0.36, 0, "x 1")
+"""Parts of an observation with the positions of the robot and of the objects."""
+COLUMNS = ColumnNames(observations=("observations/observation",), actions=("actions",))
+VIEW = ViewerCamera((0.35, -0.83, 0.43), 1.7, 0.36, 0, "x 1")
 
 
 def tasks() -> list[Task]:
@@ -47,7 +47,7 @@ def tasks() -> list[Task]:
 
 
 def _task(variant: str) -> Task:
-    # Published for the contrastive value alone, equal to those of OGBench's play data; the others are taken from there too.
+    # Settings are published for the contrastive value only, and equal those of OGBench's play data; so do the others here.
     published = Published("play", alphas(1.0, 3.0, 0.3, 1.0), 1.0, expectile=0.7, subgoal_steps=10)
     name = f"kitchen-{variant}-v2"
     return Task(
@@ -62,13 +62,13 @@ def _limit() -> int:
 
 
 def check_installed() -> None:
-    """Say what is missing before anything is started."""
+    """Raise MvlError if gymnasium-robotics is missing, or MuJoCo missing or too new."""
     try:
         version("gymnasium-robotics")
-        fits = tuple(int(number) for number in version("mujoco").split(".")[:2]) <= NEWEST_MUJOCO
+        installed = tuple(int(number) for number in version("mujoco").split(".")[:2]) <= NEWEST_MUJOCO
     except PackageNotFoundError:
-        fits = False
-    if not fits:
+        installed = False
+    if not installed:
         raise MvlError(
             "the kitchen needs gymnasium-robotics and mujoco below 3.12; "
             "install them with: pip install 'mollified-value-learning[kitchen]'"
@@ -76,9 +76,10 @@ def check_installed() -> None:
 
 
 def make_env(variant: str) -> Any:
+    """FrankaKitchen with the subtasks of a dataset."""
     import gymnasium
 
-    with contextlib.redirect_stderr(io.StringIO()):  # it advertises other environments
+    with contextlib.redirect_stderr(io.StringIO()):  # importing it prints advertisements
         import gymnasium_robotics
 
     gymnasium.register_envs(gymnasium_robotics)
@@ -88,7 +89,7 @@ def make_env(variant: str) -> Any:
 
 
 def _camera(env: Any) -> Any:
-    """As in the environment's own pictures."""
+    """The camera that the environment itself renders with."""
     import mujoco
 
     view = mujoco.MjvCamera()
@@ -98,7 +99,7 @@ def _camera(env: Any) -> Any:
 
 
 class KitchenSimulator:
-    """FrankaKitchen, scored by every subtask; a subtask once completed counts."""
+    """FrankaKitchen, scored by every subtask, which counts if it was completed at any step."""
 
     def __init__(self, task: Task) -> None:
         self.env: Any = task.make_env()
@@ -134,36 +135,37 @@ class KitchenSimulator:
         import mujoco
 
         model = self.env.unwrapped.robot_env.model
-        imagined = mujoco.MjData(model)
-        imagined.qpos[:] = self.goal()
-        mujoco.mj_forward(model, imagined)
-        return model, imagined
+        data = mujoco.MjData(model)
+        data.qpos[:] = self.goal()
+        mujoco.mj_forward(model, data)
+        return model, data
 
 
 def positions(observations: np.ndarray) -> np.ndarray:
-    """What is learned from, as in D4RL: (..., 59) -> (..., 30), the positions without the velocities."""
+    """Observations without velocities, as in D4RL: (..., 59) -> (..., 30)."""
     return np.concatenate([observations[..., ROBOT], observations[..., OBJECTS]], axis=-1)
 
 
-def fetch(name: str, folder: Path | None, places: list[str] | None, report: Callable[[str], Any]) -> list[Path]:
-    """Both files of a dataset, the last tenth of the episodes in the second; files that exist are kept."""
-    if places:
-        raise UsageError(f"{name} comes through Minari; leave --source out, and name another remote in $MINARI_REMOTE.")
+def fetch(name: str, folder: Path | None, addresses: list[str] | None, report: Callable[[str], Any]) -> list[Path]:
+    """Both files of a dataset; the second has the last tenth of the episodes. Files that exist are kept."""
+    if addresses:
+        raise UsageError(f"{name} comes through Minari; leave --source out, and set $MINARI_REMOTE to use another server.")
     published = f"D4RL/{name.replace('-', '/', 1)}"  # D4RL/kitchen/partial-v2
     way_out = "move it away, or put the other file of the pair beside it, and pull again."
     pair = pair_at((folder or default_folder()) / f"{name}.npz", {"source": published}, way_out=way_out)
     if not all(path.exists() for path in pair.paths):
         pair.check()
         minari.fetch(published, "the kitchen's data", "kitchen")
-        episodes = checked(minari.episodes(Path(published), FIELDS), FIELDS)
-        write_pair((_learned_from(episode, published) for episode in episodes), Path(published), pair)
+        episodes = checked(minari.episodes(Path(published), COLUMNS), COLUMNS)
+        write_pair((_as_in_d4rl(episode, published) for episode in episodes), Path(published), pair)
     elif pair.complete():  # interrupted after both were written
         pair.clear()
     return list(pair.paths)
 
 
-def _learned_from(episode: Checked, name: str) -> Checked:
-    """Positions alone, and actions clipped to [-1, 1], as the environment clips them."""
-    if episode.observations.shape[1] != OBSERVED:
-        raise DataError(f"{name}: observations have {episode.observations.shape[1]} numbers; a kitchen's have {OBSERVED}.")
+def _as_in_d4rl(episode: Checked, name: str) -> Checked:
+    """An episode with positions only, and with actions clipped to [-1, 1], as the environment clips them."""
+    if episode.observations.shape[1] != OBSERVATION_SIZE:
+        size = episode.observations.shape[1]
+        raise DataError(f"{name}: observations have {size} numbers instead of {OBSERVATION_SIZE}; check $MINARI_REMOTE.")
     return Checked(positions(episode.observations), np.clip(episode.actions, -1.0, 1.0), None)

@@ -1,4 +1,4 @@
-"""OGBench's robot arm: cubes to stack, a scene with drawer, window and buttons, puzzles of buttons."""
+"""Tasks of OGBench's robot arm: cubes to stack, a scene with drawer, window and buttons, puzzles of buttons."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CUBES = {"single": 1, "double": 2, "triple": 3, "quadruple": 4}
 OBJECTS = 14
 """Index of the first object in `qpos`; a cube takes seven numbers, its position first."""
 CENTER, SCALE = np.array([0.425, 0.0, 0.0]), 10.0
-"""OGBench tells positions relative to this center, in tenths of a meter."""
+"""OGBench gives positions relative to this center, in tenths of a meter."""
 DRAWER, WINDOW = 18.0, 15.0
-"""OGBench's scales of the drawer's and the window's opening."""
+"""OGBench's scales for the openings of the drawer and the window."""
 SCENE_BUTTONS = 2
 TRANSITIVE = {
     "cube-single": (0.7, 1.0),
@@ -30,17 +30,17 @@ TRANSITIVE = {
     "puzzle-3x3": (0.5, 2.0),
     "puzzle": (2.0, 2.0),
 }
-"""TRL's distance power and behavior-cloning coefficient; variants it does not list take their family's."""
+"""TRL's distance power and behavior-cloning coefficient; variants that are not listed use those of their family."""
 AT_ONCE = 16
 """Each environment takes up to 160 MB."""
 
 ROWS = 1001
 NOISE_SCALE = np.array([1.0, 1.0, 1.0, 3.0, 10.0])
-"""Noise on the five action dimensions (position, yaw, gripper), in units of the episode's noise level."""
+"""Standard deviation of the noise on the five action dimensions (position, yaw, gripper), in units of the noise level."""
 MAX_NOISE = 0.1
 """Upper limit of the noise level, which is drawn uniformly for every episode."""
 ATTEMPTS = 20
-"""How often an episode in which the scene breaks is tried again."""
+"""How often an episode is tried if a cube leaves the table in it."""
 
 
 def tasks() -> list[Task]:
@@ -62,6 +62,7 @@ def _task(family: str, variant: str, kind: str, oracle: bool) -> Task:
 
 
 def _front(env: Any) -> str:
+    """Name of the camera that films the environment."""
     return "front"
 
 
@@ -72,7 +73,7 @@ def _size(family: str, variant: str) -> Size:
 
 
 def oracle_goal(family: str, variant: str) -> tuple[Callable[..., np.ndarray], tuple[str, ...]]:
-    """What OGBench's oracle tells of a state (positions of cubes, buttons, drawer, window), and the columns it reads."""
+    """The function that computes OGBench's oracle goals (cubes, buttons, drawer, window), and the data columns it takes."""
     if family == "puzzle":
         return _buttons, ("button_states",)
     if family == "scene":
@@ -85,8 +86,8 @@ def _buttons(button_states: np.ndarray) -> np.ndarray:
 
 
 def _cubes(qpos: np.ndarray, count: int) -> np.ndarray:
-    places = [qpos[:, OBJECTS + 7 * i : OBJECTS + 7 * i + 3] for i in range(count)]
-    return np.concatenate([(place - CENTER) * SCALE for place in places], axis=1).astype(np.float32)
+    positions = [qpos[:, OBJECTS + 7 * i : OBJECTS + 7 * i + 3] for i in range(count)]
+    return np.concatenate([(position - CENTER) * SCALE for position in positions], axis=1).astype(np.float32)
 
 
 def _scene(qpos: np.ndarray, button_states: np.ndarray) -> np.ndarray:
@@ -96,13 +97,14 @@ def _scene(qpos: np.ndarray, button_states: np.ndarray) -> np.ndarray:
 
 
 class ArmSimulator(OgbenchSimulator):
-    """An environment of OGBench with an arm in it."""
+    """An environment of OGBench with the robot arm."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        # The environment makes a new action space on every access, whose draws, which shape the goal, follow no seed.
-        bare = self.env.unwrapped
-        bare.__class__ = type(bare.__class__.__name__, (bare.__class__,), {"action_space": bare.action_space})
+        # The environment makes a new action space on every access and draws from it at a reset. Only one that is kept can be
+        # seeded, so it becomes an attribute of a subclass.
+        env = self.env.unwrapped
+        env.__class__ = type(env.__class__.__name__, (env.__class__,), {"action_space": env.action_space})
 
 
 class ArmGenerator:
@@ -120,10 +122,11 @@ class ArmGenerator:
             if rows is not None:
                 return columns_of(rows)
         raise MvlError(
-            f"{self.name}: the scene broke in each of {ATTEMPTS} attempts at the episode of seed {seed}; try another --seed."
+            f"{self.name}: a cube left the table in all {ATTEMPTS} attempts at the episode of seed {seed}; try another --seed."
         )
 
     def _attempt(self, seed: int) -> list[dict[str, np.ndarray]] | None:
+        """Rows of an episode, or None if a cube left the table."""
         generator = np.random.default_rng(seed)
         np.random.seed(generator.integers(2**32, dtype=np.uint32))  # the scripted policies draw from the global generator
         observation, info = self.env.reset(seed=int(generator.integers(2**31)))
@@ -146,11 +149,12 @@ class ArmGenerator:
         return oracle
 
     def _stacking(self, generator: np.random.Generator) -> float:
-        """Probability that a cube is put on another one, in this episode."""
+        """Probability in this episode that a cube is put on another one."""
         ranges = {"single": (0.0, 0.0), "double": (0.0, 0.25), "triple": (0.05, 0.35), "quadruple": (0.1, 0.5)}
         return generator.uniform(*ranges[self.variant]) if self.family == "cube" else 0.5
 
     def _disturbance(self, generator: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+        """The function that adds noise to the actions of this episode, or replaces some by random ones."""
         if self.kind == "play":
             return lambda action: action
         level = generator.uniform(0, MAX_NOISE) * NOISE_SCALE
@@ -164,7 +168,7 @@ class ArmGenerator:
         return disturb
 
     def _healthy(self, rows: list[dict[str, np.ndarray]]) -> bool:
-        """Whether every cube stayed between table and ceiling."""
+        """Whether every cube stayed above the table and below the ceiling."""
         if self.family == "puzzle":
             return True
         count = CUBES[self.variant] if self.family == "cube" else 1
@@ -179,23 +183,23 @@ def _row(observation: np.ndarray, action: np.ndarray, info: dict[str, Any]) -> d
 
 def _oracles(env: Any, family: str, kind: str) -> dict[str, Any]:
     """OGBench's scripted policies by kind of target: smooth noisy plans (play), or reactive ones (noisy)."""
-    closed = {"gripper_always_closed": family == "puzzle"}
+    gripper = {"gripper_always_closed": family == "puzzle"}
     if kind == "play":
         from ogbench.manipspace.oracles.plan import button_plan, cube_plan, drawer_plan, window_plan
 
         plans = {"env": env, "segment_dt": 0.4, "noise": 0.1, "noise_smoothing": 0.5}
         return {
             "cube": cube_plan.CubePlanOracle(**plans),
-            "button": button_plan.ButtonPlanOracle(**plans, **closed),
+            "button": button_plan.ButtonPlanOracle(**plans, **gripper),
             "drawer": drawer_plan.DrawerPlanOracle(**plans),
             "window": window_plan.WindowPlanOracle(**plans),
         }
     from ogbench.manipspace.oracles.markov import button_markov, cube_markov, drawer_markov, window_markov
 
-    reacts = {"env": env, "min_norm": 0.4}
+    reactive = {"env": env, "min_norm": 0.4}
     return {
-        "cube": cube_markov.CubeMarkovOracle(**reacts),
-        "button": button_markov.ButtonMarkovOracle(**reacts, **closed),
-        "drawer": drawer_markov.DrawerMarkovOracle(**reacts),
-        "window": window_markov.WindowMarkovOracle(**reacts),
+        "cube": cube_markov.CubeMarkovOracle(**reactive),
+        "button": button_markov.ButtonMarkovOracle(**reactive, **gripper),
+        "drawer": drawer_markov.DrawerMarkovOracle(**reactive),
+        "window": window_markov.WindowMarkovOracle(**reactive),
     }

@@ -1,25 +1,27 @@
-"""What the maze families share: the map, and episodes of a noisy walker that follows the maze's shortest paths."""
+"""What the maze families share: the map, and a generator of episodes along the maze's shortest paths, with noise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mvl.data.episodes import Size, columns_of
-from mvl.tasks.ogbench import make_env, task_name
+from mvl.tasks.ogbench import Published, make_env, ogbench_task, task_name
 from mvl.tasks.simulator import quiet_simulators
+from mvl.tasks.task import MAZE_VIEW, Task
 
 MAZES = ("medium", "large", "giant", "teleport")
-CELLS = 12
-"""Grid points per maze cell and axis."""
+POINTS_PER_CELL = 12
+"""Grid points per maze cell, along each axis."""
 STITCH_CELLS = 4
 """Length of a stitch episode in cells; the walker stays at its end."""
 EXPLORE_TURN = 10
 """Steps between changes of direction in an explore episode."""
 EXPLORE_NOISE = 1.0
+"""Standard deviation of the noise on actions in an explore episode."""
 
 
 class Maze(NamedTuple):
@@ -27,7 +29,7 @@ class Maze(NamedTuple):
 
     walls: np.ndarray  # (rows, columns) 1 where a wall stands
     unit: float
-    """Side of a cell."""
+    """Side length of a cell."""
     origin: tuple[float, float]
     """Center of cell (0, 0)."""
     radius: float = 0.5
@@ -35,26 +37,28 @@ class Maze(NamedTuple):
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top of the maze."""
         left, bottom = self.origin[0] - self.unit / 2, self.origin[1] - self.unit / 2
         return left, left + self.unit * self.walls.shape[1], bottom, bottom + self.unit * self.walls.shape[0]
 
     @property
     def spacing(self) -> float:
         """Distance between grid points."""
-        return self.unit / CELLS
+        return self.unit / POINTS_PER_CELL
 
     def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates along both axes, and where a grid point is free."""
+        """Coordinates x (columns,) and y (rows,) of the grid points, and whether each point is free, (rows, columns)."""
         left, _, bottom, _ = self.extent
         rows, columns = self.walls.shape
-        x = left + (np.arange(columns * CELLS) + 0.5) * self.spacing
-        y = bottom + (np.arange(rows * CELLS) + 0.5) * self.spacing
-        return x, y, np.kron(self.walls, np.ones((CELLS, CELLS))) == 0
+        x = left + (np.arange(columns * POINTS_PER_CELL) + 0.5) * self.spacing
+        y = bottom + (np.arange(rows * POINTS_PER_CELL) + 0.5) * self.spacing
+        return x, y, np.kron(self.walls, np.ones((POINTS_PER_CELL, POINTS_PER_CELL))) == 0
 
-    def away_from(self, place: np.ndarray) -> np.ndarray:
-        """Straight-line distance of every grid point to a place."""
+    def straight_distance(self, point: np.ndarray) -> np.ndarray:
+        """Straight-line distance of every grid point to a point, (rows, columns)."""
         x, y, _ = self.grid()
-        return np.hypot(x[None, :] - place[0], y[:, None] - place[1])
+        distance: np.ndarray = np.hypot(x[None, :] - point[0], y[:, None] - point[1])
+        return distance
 
 
 def load_maze(name: str) -> Maze:
@@ -65,8 +69,21 @@ def load_maze(name: str) -> Maze:
     return Maze(np.asarray(env.maze_map), float(env._maze_unit), (float(x), float(y)), float(env._goal_tol))
 
 
-def first_two(qpos: np.ndarray) -> np.ndarray:
-    """Oracle goal of a walker: its position, (rows, 2)."""
+def maze_task(family: str, variant: str, kind: str, oracle: bool, published: Published, **attributes: Any) -> Task:
+    """A task of OGBench in a maze; `attributes` are further ones of `Task`, or replace those set here."""
+    shared: dict[str, Any] = {
+        "goal": xy_position,
+        "goal_columns": ("qpos",),
+        "settings": published.settings,
+        "maze": partial(load_maze, task_name(family, variant, kind)),
+        "metric": variant != "teleport",
+        "view": MAZE_VIEW,
+    }
+    return ogbench_task(family, variant, kind, oracle, **{**shared, **attributes})
+
+
+def xy_position(qpos: np.ndarray) -> np.ndarray:
+    """Oracle goal of an agent in a maze: its position, (rows, 2)."""
     return qpos[:, :2].astype(np.float32)
 
 
@@ -82,7 +99,7 @@ def maze_size(variant: str, kind: str) -> Size:
 Cell = tuple[int, int]
 """Row and column in the maze."""
 Walk = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Observation and unit direction -> the action that leads there."""
+"""Observation and unit direction -> the action that moves the agent in that direction."""
 
 
 class MazeGenerator:
@@ -96,12 +113,13 @@ class MazeGenerator:
         free = self.env.maze_map == 0
         self.cells: list[Cell] = [(int(i), int(j)) for i, j in np.argwhere(free)]
         self.corners = [cell for cell in self.cells if not _in_hallway(free, cell)]
-        # The environment searches the maze anew on every call, but the answer depends only on the two cells.
-        self.way = cache(self._way)
+        # The environment searches the whole maze on every call, but the result depends only on the two cells.
+        self.shortest_path = cache(self._shortest_path)
 
-    def _way(self, cell: Cell, goal: Cell) -> tuple[np.ndarray, np.ndarray]:
+    def _shortest_path(self, cell: Cell, goal: Cell) -> tuple[np.ndarray, np.ndarray]:
         """Center of the next cell on the shortest path, and the distance of every cell to the goal."""
-        return self.env.get_oracle_subgoal(self.env.ij_to_xy(cell), self.env.ij_to_xy(goal))
+        center, distances = self.env.get_oracle_subgoal(self.env.ij_to_xy(cell), self.env.ij_to_xy(goal))
+        return center, distances
 
     def episode(self, seed: int) -> dict[str, np.ndarray]:
         """Rows of one episode: observations, actions, terminals and the simulator's state."""
@@ -112,36 +130,38 @@ class MazeGenerator:
         return columns_of(rows)
 
     def _goal(self, start: Cell) -> Cell:
+        """A random goal: a corner of the maze, or in stitch episodes a cell at a fixed distance."""
         if self.kind != "stitch":
             return self.corners[np.random.randint(len(self.corners))]
-        _, distance = self.way(start, start)  # distances from a cell are distances to it
+        _, distance = self.shortest_path(start, start)  # the distances of all cells to the start
         far = [cell for cell in self.cells if distance[cell] == STITCH_CELLS]
         return far[np.random.randint(len(far))]
 
-    def _towards(self, time: int) -> np.ndarray:
-        """Direction to go in: along the shortest path, or in explore episodes at random."""
+    def _heading(self, time: int) -> np.ndarray:
+        """Vector to walk along: to the next cell of the shortest path, or in explore episodes a random one."""
         if self.kind != "explore":
-            here, env = self.env.get_xy(), self.env
-            return self.way(env.xy_to_ij(here), env.xy_to_ij(env.cur_goal_xy))[0] - here
+            position, env = self.env.get_xy(), self.env
+            next_center, _ = self.shortest_path(env.xy_to_ij(position), env.xy_to_ij(env.cur_goal_xy))
+            return np.asarray(next_center - position)
         if time % EXPLORE_TURN == 0:
             self.heading = np.random.normal(size=2)
         return self.heading
 
     def _step(self, time: int) -> dict[str, np.ndarray]:
-        here, env = self.env.get_xy(), self.env
-        towards = self._towards(time)
-        direction = towards / (np.linalg.norm(towards) + 1e-6)
+        position, env = self.env.get_xy(), self.env
+        heading = self._heading(time)
+        direction = heading / (np.linalg.norm(heading) + 1e-6)
         observation = env.get_ob()
-        wanted = self.walk(observation, direction)
-        action = np.clip(wanted + np.random.normal(0, self.noise, wanted.shape), -1, 1).astype(np.float32)
+        mean = self.walk(observation, direction)
+        action = np.clip(mean + np.random.normal(0, self.noise, mean.shape), -1, 1).astype(np.float32)
         _, _, _, _, info = env.step(action)
         if info["success"] and self.kind == "navigate":
-            env.set_goal(goal_xy=env.add_noise(env.ij_to_xy(self._goal(env.xy_to_ij(here)))))
+            env.set_goal(goal_xy=env.add_noise(env.ij_to_xy(self._goal(env.xy_to_ij(position)))))
         return {"observations": observation, "actions": action, "qpos": info["prev_qpos"], "qvel": info["prev_qvel"]}
 
 
 def _in_hallway(free: np.ndarray, cell: Cell) -> bool:
-    """Free on both sides along one axis and walled on both sides along the other."""
+    """Whether both neighbors of a cell are free along one axis, and both are walls along the other."""
     i, j = cell
     vertical, horizontal = (free[i - 1, j], free[i + 1, j]), (free[i, j - 1], free[i, j + 1])
     return (all(vertical) and not any(horizontal)) or (all(horizontal) and not any(vertical))

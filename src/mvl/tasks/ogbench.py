@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from mvl.batches import GoalMix
 from mvl.data.download import Report, pull, sources
 from mvl.data.sources.npz import folders
 from mvl.extras import check_simulators
 from mvl.tasks.simulator import Start
 from mvl.tasks.task import Settings, Task
-from mvl.types import GoalMix
 
 GOALS = 5
 """Every environment of OGBench has five evaluation goals."""
@@ -25,7 +25,7 @@ ACTOR_GOALS = {
     "stitch": GoalMix(current=0.0, trajectory=0.5, random=0.5, geometric=False),
     "explore": GoalMix(current=0.0, trajectory=0.0, random=1.0, geometric=False),
 }
-"""Goals the policy is trained on, for kinds of data where they are not simply later states of the episode (OGBench)."""
+"""Goals that the policy is trained on, for kinds of data where they are not only later states of the episode (OGBench)."""
 
 
 def task_name(family: str, variant: str, kind: str, oracle: bool = False) -> str:
@@ -33,12 +33,12 @@ def task_name(family: str, variant: str, kind: str, oracle: bool = False) -> str
     return "-".join(filter(None, (family, variant, kind, "oraclerep" if oracle else "", "v0")))
 
 
-def ogbench_task(family: str, variant: str, kind: str, oracle: bool = False, **fields: Any) -> Task:
-    """A task of OGBench; `fields` are those of `Task` that the family fills in. `goal` is used for oracle goals only."""
+def ogbench_task(family: str, variant: str, kind: str, oracle: bool = False, **attributes: Any) -> Task:
+    """A task of OGBench; `attributes` are those of `Task` that the family sets. `goal` is used for oracle goals only."""
     name, dataset = task_name(family, variant, kind, oracle), task_name(family, variant, kind)
     world = "-".join(filter(None, (family, variant)))
     if not oracle:
-        fields |= {"goal": None, "goal_columns": ()}
+        attributes |= {"goal": None, "goal_columns": ()}
     shared: dict[str, Any] = {
         "simulator": OgbenchSimulator,
         "fetch": fetch,
@@ -47,12 +47,12 @@ def ogbench_task(family: str, variant: str, kind: str, oracle: bool = False, **f
         "check": partial(check_simulators, name),
         "limit": partial(_limit, f"{world}-v0"),
     }
-    return Task(name=name, dataset=dataset, env=partial(make_env, name), goals=GOALS, world=world, **{**shared, **fields})
+    return Task(name=name, dataset=dataset, env=partial(make_env, name), goals=GOALS, world=world, **{**shared, **attributes})
 
 
-def fetch(name: str, folder: Path | None, places: list[str] | None, report: Callable[[str], Report]) -> list[Path]:
+def fetch(name: str, folder: Path | None, addresses: list[str] | None, report: Callable[[str], Report]) -> list[Path]:
     """Download both files of a dataset, by default into the ogbench package's own folder."""
-    return pull(name, folder or folders()[0], sources(places), report)
+    return pull(name, folder or folders()[0], sources(addresses), report)
 
 
 def make_env(name: str, **options: Any) -> Any:
@@ -74,7 +74,9 @@ def _limit(environment: str) -> int:
 
 
 class OgbenchSimulator:
-    """An environment of OGBench, seeded so that an episode depends on its start and the actions alone."""
+    """An environment of OGBench, seeded so that an episode depends only on its start and the actions."""
+
+    observation: np.ndarray
 
     def __init__(self, task: Task) -> None:
         self.env: Any = task.make_env()
@@ -103,9 +105,9 @@ class OgbenchSimulator:
         return self.observation
 
     def _keep_goal_state(self) -> None:
-        """Called by the environment, which moves everything to its goal when it renders the goal at a reset."""
-        bare = self.env.unwrapped
-        self.goal_state = copy.copy(bare.model), copy.copy(bare.data)  # colors are part of the model
+        """Called by the environment at a reset, when it has moved everything to its goal to render it."""
+        env = self.env.unwrapped
+        self.goal_state = copy.copy(env.model), copy.copy(env.data)  # colors are part of the model
 
 
 @dataclass(frozen=True)
@@ -115,17 +117,17 @@ class Published:
     kind: str
     """How the data was collected."""
     alphas: dict[str, float]
-    """Behavior-cloning coefficient of the policy gradient, by the value it climbs; `transitive` for all values not named."""
+    """Behavior-cloning coefficient of the policy `gradient`, by the value it maximizes; `transitive` for all other values."""
     distance_power: float
-    """Of the transitive value."""
+    """Setting of the transitive value."""
     size: int = 256
     """Length of a represented goal."""
     beta: float = 0.001
     """Weight of VIB's information bottleneck."""
     expectile: float = 0.9
-    """Of the dual representation."""
+    """Setting of the dual representation."""
     subgoal_steps: int = 25
-    """How far ahead HIQL's sub-goals lie."""
+    """Steps from a state to its sub-goal in HIQL."""
     discount: float = 0.99
 
     def settings(self, value: str) -> Settings:
@@ -141,11 +143,11 @@ class Published:
             "gradient": {"alpha": self.alphas.get(value, self.alphas["transitive"])},
             "hierarchical": {"low_alpha": alpha, "high_alpha": alpha, "subgoal_steps": self.subgoal_steps},
         }
-        # Without a value nothing says which random goals are worth pursuing, so only goals that were reached are imitated.
+        # Without a value nothing tells good actions for a random goal from bad ones, so only reached goals are imitated.
         actor_goals = FUTURE if value == "absent" else ACTOR_GOALS.get(self.kind, FUTURE)
         return Settings(parts, {"discount": self.discount, "actor_goals": actor_goals})
 
 
 def alphas(implicit_q: float, contrastive: float, quasimetric: float, transitive: float) -> dict[str, float]:
-    """Behavior-cloning coefficients by the value that the policy climbs."""
+    """Behavior-cloning coefficients, by the value that the policy maximizes."""
     return {"implicit_q": implicit_q, "contrastive": contrastive, "quasimetric": quasimetric, "transitive": transitive}

@@ -1,4 +1,4 @@
-"""Powderworld (OGBench): images and discrete actions. Its data can be generated and checked; no recipe learns from it yet."""
+"""Powderworld (OGBench): images and discrete actions. Data can be generated and checked; no recipe learns from it yet."""
 
 from functools import partial
 from typing import Any
@@ -13,9 +13,9 @@ from mvl.tasks.task import Settings, Task
 EPISODES = {"easy": 1000, "medium": 3000, "hard": 5000}
 ROWS = 1001
 STAGES = 3
-"""A brush stroke takes three steps: the element, then x, then y."""
+"""Steps of a brush stroke: the element, then x, then y."""
 RANDOM = 0.5
-"""Probability that a stroke is a random one; the scripted behavior then continues with the next stroke."""
+"""Probability that a stroke is random; the scripted behavior continues with the stroke after it."""
 BEHAVIORS = {"Fill": 1, "Line": 3, "Square": 3}
 """Relative frequency of OGBench's scripted behaviors."""
 
@@ -33,6 +33,7 @@ def _task(variant: str) -> Task:
 
 
 def _refuse(variant: str, value: str) -> Settings:
+    """In place of published settings: raises, because nothing can be trained on this task."""
     name = task_name("powderworld", variant, "play")
     raise UsageError(f"{name} has images and discrete actions, which no recipe learns from yet; choose another task.")
 
@@ -45,7 +46,7 @@ class PowderworldGenerator:
 
         self.env: Any = make_env(task_name("powderworld", variant, "play"), mode="data_collection").unwrapped
         self.behaviors = [getattr(behaviors, f"{name}Behavior")(self.env) for name in BEHAVIORS]
-        self.chances = np.array(list(BEHAVIORS.values())) / sum(BEHAVIORS.values())
+        self.probabilities = np.array(list(BEHAVIORS.values())) / sum(BEHAVIORS.values())
 
     def episode(self, seed: int) -> dict[str, np.ndarray]:
         """Rows of one episode: observations (rows, 32, 32, 6), actions (rows,) and terminals."""
@@ -65,6 +66,7 @@ class PowderworldGenerator:
         return columns_of(rows)
 
     def _begin(self, observation: np.ndarray, info: dict[str, Any]) -> Any:
-        behavior = self.behaviors[np.random.choice(len(self.behaviors), p=self.chances)]
+        """A random behavior, started at this observation."""
+        behavior = self.behaviors[np.random.choice(len(self.behaviors), p=self.probabilities)]
         behavior.reset(observation, info)
         return behavior

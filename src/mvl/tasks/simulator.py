@@ -1,4 +1,4 @@
-"""Environments as the evaluation plays them: one episode at a time, fixed by its start and the actions alone."""
+"""Environments as the evaluation uses them: one episode at a time, determined by its start and the actions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Simulator(Protocol):
     observation: np.ndarray
     done: bool
     success: list[bool]
-    """Whether the goal, or each subtask, is reached by now."""
+    """Whether the goal, or each subtask, is reached at this step."""
 
     def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
         """Begin an episode; returns the first observation and the goal."""
@@ -49,7 +49,7 @@ class Simulator(Protocol):
 
 
 class GymSimulator:
-    """Any Gymnasium environment that states its goals, with vector observations.
+    """Any Gymnasium environment with vector observations that provides its goals.
 
     The goal of an episode is `info["goal"]` after the reset, or the entry `desired_goal` or `goal` of a dictionary
     observation. Success is `info["success"]` or `info["is_success"]`, unless the task has its own `success`.
@@ -63,6 +63,8 @@ class GymSimulator:
     def reset(self, start: Start) -> tuple[np.ndarray, np.ndarray]:
         self.steps, self.done, self.success = 0, False, [False]
         options = {"task_id": start.goal} if self.task.goals > 1 else None
+        # Some environments draw from NumPy's global generator instead of their own, which `reset` seeds. Without this, their
+        # episodes would not be determined by the start; for all other environments it changes nothing.
         np.random.seed(start.seed % 2**32)
         observation, info = self.env.reset(seed=start.seed % 2**31, options=options)
         self.observation, self.goal = self._vector(observation), self._goal(observation, info)
@@ -79,12 +81,13 @@ class GymSimulator:
         return self.observation
 
     def _scaled(self, action: np.ndarray) -> np.ndarray:
-        """The policy's action in [-1, 1], in the units of the data."""
+        """The policy's action, from [-1, 1] to the units of the data."""
         action_range = self.task.action_range
         if action_range is None:
             return action
         low, high = np.asarray(action_range, np.float32)
-        return low + (action + 1) / 2 * (high - low)
+        scaled: np.ndarray = low + (action + 1) / 2 * (high - low)
+        return scaled
 
     def _vector(self, observation: Any) -> np.ndarray:
         inner = observation.get("observation") if isinstance(observation, dict) else observation
@@ -93,12 +96,12 @@ class GymSimulator:
         return np.asarray(inner, np.float32).reshape(-1)
 
     def _goal(self, observation: Any, info: dict[str, Any]) -> np.ndarray:
-        told = info.get("goal")
-        if told is None and isinstance(observation, dict):
-            told = next((observation[key] for key in GOAL_KEYS if key in observation), None)
-        if told is None:
-            raise MvlError(f"{self.task}: its environment states no goal; return it at reset as info['goal'].")
-        return np.asarray(told, np.float32).reshape(-1)
+        goal = info.get("goal")
+        if goal is None and isinstance(observation, dict):
+            goal = next((observation[key] for key in GOAL_KEYS if key in observation), None)
+        if goal is None:
+            raise MvlError(f"{self.task}: its environment provides no goal; return it at reset as info['goal'].")
+        return np.asarray(goal, np.float32).reshape(-1)
 
     def _reached(self, info: dict[str, Any]) -> bool:
         if self.reached is not None:
@@ -113,7 +116,7 @@ class GymSimulator:
 
 
 def first_states(task: Task, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """First observations (goals, d) and evaluation goals (goals, k) of a task; the seed is that of their noise."""
+    """First observations (goals, d) and evaluation goals (goals, k) of a task; `seed` determines their noise."""
     with quiet_simulators():
         simulator = task.make_simulator()
         pairs = [simulator.reset(Start(number + 1, seed)) for number in range(task.goals)]
@@ -122,7 +125,7 @@ def first_states(task: Task, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 @contextmanager
 def quiet_simulators() -> Iterator[None]:
-    """For environments in this process: their warnings are ignored, and model files they leave behind removed."""
+    """For environments in this process: ignore their warnings, and remove the model files that they leave behind."""
     with scratch_folder() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before, tempfile.tempdir = tempfile.tempdir, scratch

@@ -1,4 +1,4 @@
-"""What a task is: data to learn from, and an environment whose goals are to be reached. Everything else is optional."""
+"""A task: data to learn from, and an environment whose goals are to be reached. Everything else is optional."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ class Settings(NamedTuple):
     """Changes to `Learning`."""
 
 
-class View(NamedTuple):
-    """The viewer's first camera position, relative to the extent of the floor."""
+class ViewerCamera(NamedTuple):
+    """The viewer's first camera position and speed; lengths are relative to the extent of the floor."""
 
-    towards: tuple[float, float, float]
+    direction: tuple[float, float, float]
     """Direction from the center of the scene to the camera."""
     distance: float
     """Distance of the camera, in lengths of the floor."""
     height: float
     """Height of the point looked at, in lengths of the floor."""
-    beside: int
-    """Axis along which a second run is placed."""
+    side_axis: int
+    """Axis along which a second run is placed beside the first."""
     speed: str
     """Initial playback speed."""
 
 
-MAZE_VIEW = View((0, -0.62, 0.78), 1.25, 0.0, 0, "x 8")
-ARM_VIEW = View((0.88, 0.14, 0.45), 1.65, 0.24, 1, "x 1")
+MAZE_VIEW = ViewerCamera((0, -0.62, 0.78), 1.25, 0.0, 0, "x 8")
+ARM_VIEW = ViewerCamera((0.88, 0.14, 0.45), 1.65, 0.24, 1, "x 1")
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
     """Goals to be reached in an environment, and the data to learn that from.
 
-    The first four fields make a task of one's own: `Task(env=make_env, data="demos.npz")`. Families fill in the others.
+    The first four attributes make a user-defined task: `Task(env=make_env, data="demos.npz")`. Families set the others.
     """
 
     env: Callable[[], Any] | str | None = None
-    """Makes a Gymnasium environment: a function, or its import path `module:function`. None: nothing to evaluate in."""
+    """Makes a Gymnasium environment: a function, or its import path `module:function`. None: no evaluation."""
     data: Path | str | Dataset | None = None
     """The training data: an .npz file with a `-val.npz` file beside it, or a Dataset."""
     goal: Callable[..., np.ndarray] | str | None = None
@@ -64,13 +64,13 @@ class Task:
     success: Callable[[np.ndarray, np.ndarray], bool] | str | None = None
     """Whether an observation has reached a goal; by default the environment says so in its `info`."""
     name: str = ""
-    """For a task of one's own, by default the data file."""
+    """Name of the task; for a user-defined one by default the data file."""
     dataset: str = ""
     """Name of the dataset in the data folders, for tasks with published or generated data."""
     goals: int = 1
     """Number of evaluation goals; with more than one, a reset gets `options={"task_id": number}`, counted from 1."""
     subtasks: tuple[str, ...] = ()
-    """Names of what every episode is scored by, where that is more than its goal."""
+    """Names of the parts that every episode is scored by; empty: it is scored by its goal."""
     world: str = ""
     """Name of the environment; tasks that share it can be viewed side by side."""
     images: bool = False
@@ -78,32 +78,32 @@ class Task:
     goal_columns: tuple[str, ...] = ("observations",)
     """Columns of the data file that `goal` is computed from."""
     action_range: Sequence[Sequence[float]] | None = None
-    """The environment's actions that -1 and 1 stand for; None: themselves."""
+    """Lowest and highest actions of the environment, which -1 and 1 of the policy stand for; None: -1 and 1."""
     limit: Callable[[], int] | None = None
-    """Steps after which an episode ends; by default as the environment's spec says."""
+    """Steps after which an episode ends; by default the limit in the environment's spec."""
     simulator: Callable[[Task], Simulator] = GymSimulator
     """Plays episodes of this task."""
     shared_simulators: Callable[[Task], Callable[[], Simulator]] | None = None
-    """Makes simulators of one process that share a physics model: cheaper, but their state cannot be drawn."""
+    """Makes simulators of one process that share a physics model: cheaper, but their states cannot be rendered."""
     at_once: int = 512
-    """Simulators that may exist at the same time, by their memory."""
+    """Upper limit of simulators at the same time, because of their memory."""
     check: Callable[[], None] | None = None
     """Raises MvlError if a package that the environment needs is missing."""
     generator: Callable[[], Generator] | None = None
-    """Makes episodes of data with the environment."""
+    """Makes a generator of episodes of data."""
     size: Size | None = None
-    """Size of the published dataset, which generated ones have too."""
+    """Size of the published dataset, and of a generated one."""
     fetch: Callable[..., list[Path]] | None = None
     """Fetches both files of the dataset: (name, folder or None, addresses to look at first or None, report) -> paths."""
     origin: str = ""
     """Where `fetch` gets the dataset from, for listings."""
     settings: Callable[[str], Settings] | None = None
-    """Published hyperparameters, given the name of the value."""
+    """Published hyperparameters, for the name of a value."""
     maze: Callable[[], Maze] | None = None
     """The map of the maze, for pictures and for measuring distances."""
     metric: bool = False
     """Whether a value should follow the length of the shortest path through the maze."""
-    view: View = ARM_VIEW
+    view: ViewerCamera = ARM_VIEW
     """First camera position of the viewer."""
     camera: Callable[[Any], Any] | None = None
     """The camera that films the environment; by default MuJoCo's free camera."""
@@ -124,12 +124,12 @@ class Task:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What tells tasks apart: the name, and the import paths of the functions of a task of one's own."""
+        """What distinguishes tasks: the name, and for a user-defined one the import paths of its functions."""
         return str(self), *(import_path(part) if part and self.is_own else "" for part in (self.env, self.goal, self.success))
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a task of one's own, which no family lists."""
+        """Whether the task is user-defined, so that no family lists it."""
         return not self.dataset
 
     @property
@@ -150,7 +150,7 @@ class Task:
 
     @property
     def goal_columns_of_file(self) -> GoalColumns | None:
-        """How goals are computed from the data file; None: they are its own, or whole observations."""
+        """How goals are computed from columns of the data file; None: the file has goals, or they are whole observations."""
         return GoalColumns(self.goal_columns, _function(self.goal)) if self.goal else None
 
     def make_env(self) -> Any:
@@ -160,7 +160,7 @@ class Task:
         return self.env_function()
 
     def make_simulator(self) -> Simulator:
-        """A new environment as the evaluation plays it."""
+        """A new simulator of this task."""
         return self.simulator(self)
 
     def episode_limit(self, env: Any = None) -> int:
@@ -186,5 +186,5 @@ class Task:
 
 
 def _function(given: Callable[..., Any] | str) -> Callable[..., Any]:
-    """A function, or what its import path stands for."""
+    """The given function, or the one at an import path."""
     return imported(given) if isinstance(given, str) else given

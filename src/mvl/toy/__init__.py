@@ -1,1 +1,1 @@
-"""The paper's toy problem: one obstacle, one goal, and several ways to find how far everything is."""
+"""The paper's toy problem: one obstacle, one goal, and several ways to compute the distance to it."""

@@ -1,4 +1,4 @@
-"""The toy figure: every field beside the exact one, and how far each is off."""
+"""The toy figure: distances computed in several ways, and their errors against the exact ones."""
 
 import time
 from collections.abc import Callable
@@ -15,17 +15,17 @@ from mvl.toy.arena import ARENA, GOAL, marched_distance, true_distance
 from mvl.toy.fields import CHUNKS, train, trainers
 
 MARCHED, STRAIGHT = "fast marching", "straight line"
-"""The exact solution, and what is known without looking at the obstacle: the yardsticks for what is learned."""
+"""References for the learned distances: a numerical solution, and the distance that ignores the obstacle."""
 
 
-class Found(NamedTuple):
-    """A field of distances to the goal, and its figures over the free grid points."""
+class DistanceField(NamedTuple):
+    """Distances to the goal on the grid, and measures of them over the free grid points."""
 
     distance: np.ndarray  # (rows, columns)
     error: float
-    """rms(D - d) / rms(d), d the true distance."""
+    """rms(D - d) / rms(d), where D is `distance` and d the true distance."""
     shape_error: float
-    """The same after D is multiplied by the one factor that makes it smallest: what is wrong with the shape alone."""
+    """The same after D is multiplied by the constant `factor` that minimizes it: the error of the shape alone."""
     factor: float
     ascent: float
     downhill: float
@@ -36,46 +36,51 @@ class Found(NamedTuple):
         return {name: round(getattr(self, name), 4) for name in self._fields if name != "distance"}
 
 
-def all_fields(seed: int, steps: int, told: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Found]:
-    """Every way to the field, by name; `told` hears how much of the training is done."""
+def all_fields(seed: int, steps: int, report: Callable[[int, int], None] = lambda done, total: None) -> dict[str, DistanceField]:
+    """Distances computed in every way, by name; `report` is called with the (done, total) parts of the training."""
     began = time.perf_counter()
-    found = {MARCHED: judged(marched_distance(), began), STRAIGHT: judged(ARENA.away_from(GOAL), time.perf_counter())}
-    made = trainers()
+    found = {MARCHED: measured(marched_distance(), began)}
+    found[STRAIGHT] = measured(ARENA.straight_distance(GOAL), time.perf_counter())
+    networks = trainers()
     done = 0
 
     def one_more() -> None:
         nonlocal done
         done += 1
-        told(done, CHUNKS * len(made))
+        report(done, CHUNKS * len(networks))
 
-    for name, trainer in made.items():
+    for name, trainer in networks.items():
         began = time.perf_counter()
-        found[name] = judged(train(trainer, seed, steps, one_more), began)
+        found[name] = measured(train(trainer, seed, steps, one_more), began)
     return found
 
 
-def judged(distance: np.ndarray, began: float) -> Found:
-    """A field against the true distance, and its geometry as a value (minus the distance)."""
+def measured(distance: np.ndarray, began: float) -> DistanceField:
+    """Errors against the true distance, and the geometry of minus the distance as a value; `began` is the start time."""
     seconds = time.perf_counter() - began
     true, free = true_distance(), ARENA.grid()[2]
-    size = lambda field: float(np.sqrt(np.square(field[free]).mean()))
-    held = np.where(free, distance, 0.0)
+    values = np.where(free, distance, 0.0)
     target = np.where(free, true, 0.0)
-    squares = float(np.square(held).sum())
-    factor = float((held * target).sum()) / squares if squares else 0.0
-    return Found(
+    squares = float(np.square(values).sum())
+    factor = float((values * target).sum()) / squares if squares else 0.0
+
+    def rms(array: np.ndarray) -> float:
+        return float(np.sqrt(np.square(array[free]).mean()))
+
+    return DistanceField(
         distance=distance,
-        error=size(held - target) / size(target),
-        shape_error=size(factor * held - target) / size(target),
+        error=rms(values - target) / rms(target),
+        shape_error=rms(factor * values - target) / rms(target),
         factor=factor,
-        ascent=ascent(-held, free, ARENA.away_from(GOAL) <= ARENA.radius),
-        downhill=downhill(-held, true),
-        jitter=jitter(-held, free),
+        ascent=ascent(-values, free, ARENA.straight_distance(GOAL) <= ARENA.radius),
+        downhill=downhill(-values, true),
+        jitter=jitter(-values, free),
         seconds=seconds,
     )
 
 
-def table(found: dict[str, Found]) -> str:
+def table(found: dict[str, DistanceField]) -> str:
+    """The measures of every field, as text."""
     heads = ("error", "shape error", "factor", "ascent", "downhill", "jitter", "seconds")
     lines = [f"{'':<18}" + "".join(f"{head:>13}" for head in heads)]
     for name, field in found.items():
@@ -84,8 +89,8 @@ def table(found: dict[str, Found]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: dict[str, Found], to: Path) -> None:
-    """Contours of minus the distance, on one scale, with arrows up its gradient: the way each field would lead."""
+def draw(found: dict[str, DistanceField], to: Path) -> None:
+    """Draw contours of minus the distance, on one scale, with arrows along its gradient: the directions to move in."""
     found = {name: field for name, field in found.items() if name != STRAIGHT}
     free = ARENA.grid()[2]
     lowest = -true_distance()[free].max()
@@ -93,7 +98,7 @@ def draw(found: dict[str, Found], to: Path) -> None:
     axes = figure.subplots(1, len(found), squeeze=False)[0]
     for ax, (name, field) in zip(axes, found.items(), strict=True):
         value = -np.where(free, field.distance, -lowest)
-        filled = drawing.contours(ax, ARENA, value, np.linspace(lowest, 0, drawing.LEVELS))
+        filled = drawing.contours(ax, ARENA, value, np.linspace(lowest, 0, drawing.CONTOUR_LEVELS))
         drawing.arrows(ax, ARENA, gradient(value, free))
         drawing.walls(ax, ARENA)
         drawing.goals(ax, GOAL[None])

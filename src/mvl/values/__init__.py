@@ -1,1 +1,1 @@
-"""Axis 3: how a value is learned. One file, one value."""
+"""Axis 3: how a value is learned. One file per value."""

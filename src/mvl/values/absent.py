@@ -1,16 +1,17 @@
-"""No value: the policy imitates."""
+"""No value, for policies that only imitate the data."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import jax.numpy as jnp
 
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
+from mvl.batches import Batch, BatchRequest, GoalMix
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
 class Absent:
-    """Nothing is learned about how far goals are."""
+    """Learns nothing, and offers no value functions."""
 
     goal_mix: ClassVar[GoalMix] = GoalMix()
     request: ClassVar[BatchRequest] = BatchRequest()

@@ -1,4 +1,4 @@
-"""Contrastive reinforcement learning: which goals follow a state and an action, told apart from those that do not."""
+"""Contrastive reinforcement learning: a classifier of which goals follow a state and an action."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.checks import COUNT, check_fields
+from mvl.batches import Batch, BatchRequest, GoalMix
+from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
-class Pair(NamedTuple):
+class Networks(NamedTuple):
     action: MLP
     goal: MLP
 
@@ -22,7 +23,7 @@ class Contrastive:
     """Q_e(s, a, z) = phi_e([s; a]) . psi_e(z) / sqrt(L), a logit: does z lie in the future of (s, a)?
 
     L = mean over all pairs (i, j) of a batch and both heads of the binary cross-entropy of Q_e(s_i, a_i, z_j) with 1[i = j].
-    No rewards, no slowly moving copy.
+    There are no rewards and no target networks.
     """
 
     latent: int = 512
@@ -35,11 +36,11 @@ class Contrastive:
     crosses_goals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_fields(self, latent=COUNT, widths=COUNT)
+        check_settings(self, latent=COUNT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         action, goal = jax.random.split(key)
-        return Pair(
+        return Networks(
             init_ensemble(action, 2, shapes.observation + shapes.action, self.widths, self.latent, norm=True),
             init_ensemble(goal, 2, shapes.represented, self.widths, self.latent, norm=True),
         )
@@ -57,7 +58,7 @@ class Contrastive:
         logits = jnp.einsum("hin,hjn->hij", *embedded) / jnp.sqrt(self.latent)
         count = logits.shape[-1]
         same = jnp.eye(count)
-        entropy = jax.nn.softplus(logits) - same * logits  # -log sigmoid(l) on the diagonal, -log(1 - sigmoid(l)) beside it
+        entropy = jax.nn.softplus(logits) - same * logits  # -log sigmoid(l) on the diagonal, -log(1 - sigmoid(l)) elsewhere
         accuracy = (logits.mean(axis=0).argmax(axis=1) == jnp.arange(count)).mean()
         paired = (same * logits).sum() / (len(logits) * count)
         return entropy.mean(), {"accuracy": accuracy, "paired": paired, "mean": logits.mean()}

@@ -1,4 +1,4 @@
-"""Goal-conditioned implicit Q-learning: a state value by expectiles of an action value."""
+"""Goal-conditioned implicit Q-learning: expectile regression of a state value on an action value."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -8,18 +8,19 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, UNIT, check_fields
+from mvl.batches import Batch, BatchRequest, GoalMix, Goals
+from mvl.checks import COUNT, UNIT, check_settings
 from mvl.nets.discounting import steps_of_values
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Goals, Key, Loss, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 def implicit_q_loss(
     values: Array, next_values: Array, critics: Array, target_critics: Array, goals: Goals, discount: Array, expectile: float
 ) -> Loss:
-    """L_V + L_Q for values with any number of heads (rows): GCIQL has one, the DUAL representation two.
+    """L_V + L_Q for values of any number of heads, (heads, batch): GCIQL has one, the DUAL representation two.
 
-    q   = min Q'(s, a, g)
+    q   = min Q'(s, a, g), Q' the target networks
     L_V = mean over heads and batch of |kappa - 1[q < V_e]| (q - V_e)^2
     L_Q = mean over heads e and batch of sum_h (Q_h - y_e)^2,  y_e = r + discount * m * sg V_e(s', g)
     """
@@ -50,7 +51,7 @@ class ImplicitQ:
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, expectile=UNIT, widths=COUNT)
+        check_settings(self, expectile=UNIT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         value, critic = jax.random.split(key)
@@ -79,12 +80,12 @@ class ImplicitQ:
     def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
         raw = batch.value_goals.vectors
         goals = encode(batch.observations, raw)
-        copies = params._replace(critic=targets)
+        target_params = params._replace(critic=targets)
         return implicit_q_loss(
             values,
             self.state_value(params, batch.next_observations, encode(batch.next_observations, raw)),
             self.critic(params, batch.observations, batch.actions, goals),
-            self.critic(copies, batch.observations, batch.actions, goals),
+            self.critic(target_params, batch.observations, batch.actions, goals),
             batch.value_goals,
             batch.discount,
             self.expectile,

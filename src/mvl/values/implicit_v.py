@@ -7,19 +7,20 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, UNIT, check_fields
+from mvl.batches import Batch, BatchRequest, GoalMix
+from mvl.checks import COUNT, UNIT, check_settings
 from mvl.nets.discounting import steps_of_values
 from mvl.nets.mlp import apply_ensemble, init_ensemble
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
 class ImplicitV:
     """Expectile regression of V(s, z) on r + discount * V'(s', z), two heads, no action critic.
 
-    With V' the slowly moving copy, q_e = r + discount * m * V'_e(s', z), and
+    With V' the target network, q_e = r + discount * m * V'_e(s', z), and
     A = min_e q_e - mean_e V'_e(s, z), the loss is sum_e mean |kappa - 1[A < 0]| (q_e - V_e(s, z))^2.
-    The weight looks at the copies and at the smaller head; each head regresses on its own copy.
+    The weight depends on the target networks alone, with the smaller q_e; each head regresses on its own target network.
     """
 
     expectile: float = 0.9
@@ -32,7 +33,7 @@ class ImplicitV:
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, expectile=UNIT, widths=COUNT)
+        check_settings(self, expectile=UNIT, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         return init_ensemble(key, 2, shapes.observation + shapes.represented, self.widths, 1, norm=True)
@@ -52,20 +53,20 @@ class ImplicitV:
 
     def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
         goals, _, rewards, masks, _ = batch.value_goals
-        here, there = self._both(targets, batch, goals, encode)
-        backup = rewards + batch.discount * masks * there  # (heads, batch)
-        advantage = backup.min(axis=0) - here.mean(axis=0)
+        current, following = self._values(targets, batch, goals, encode)
+        backup = rewards + batch.discount * masks * following  # (heads, batch)
+        advantage = backup.min(axis=0) - current.mean(axis=0)
         weight = jnp.where(advantage >= 0, self.expectile, 1 - self.expectile)
         loss = (weight * jnp.square(backup - values)).mean(axis=1).sum()
         return loss, {"mean": values.mean(), "lowest": values.min(), "advantage": advantage.mean()}
 
     def advantage(self, params: Params, batch: Batch, goals: Array, encode: Encode) -> Array:
-        """V(s', z) - V(s, z), heads averaged; neither reward nor discount (as OGBench)."""
-        here, there = self._both(params, batch, goals, encode)
-        return (there - here).mean(axis=0)
+        """V(s', z) - V(s, z), heads averaged; without reward and discount (as OGBench)."""
+        current, following = self._values(params, batch, goals, encode)
+        return (following - current).mean(axis=0)
 
-    def _both(self, params: Params, batch: Batch, goals: Array, encode: Encode) -> tuple[Array, Array]:
-        """Values of the states and of the next ones, (heads, batch) each, in one pass; goals are held constant."""
+    def _values(self, params: Params, batch: Batch, goals: Array, encode: Encode) -> tuple[Array, Array]:
+        """Values of the states and of the next states, (heads, batch) each, in one pass; without gradient to the goals."""
         states = jnp.stack([batch.observations, batch.next_observations])
         values = self.state_value(params, states, stop_gradient(encode(states, goals)))
         return values[:, 0], values[:, 1]

@@ -1,4 +1,4 @@
-"""Transitive reinforcement learning: a way is as good as its two halves, divided and conquered."""
+"""Transitive reinforcement learning: the value of a path is the product of the values of its two halves."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,20 +8,21 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
-from mvl.checks import COUNT, NOT_NEGATIVE, UNIT, check_fields
+from mvl.batches import Batch, BatchRequest, GoalMix, Midpoints
+from mvl.checks import COUNT, NOT_NEGATIVE, UNIT, check_settings
 from mvl.nets import reach
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Midpoints, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
 class Transitive:
-    """Q_e = sigmoid h_e(s, a, g), read as discount^steps; k lies between i and its goal j in one episode. With the copy Q',
+    """Q_e = sigmoid h_e(s, a, g) estimates discount^steps. With k between i and its goal j in one episode, Q' the target network:
 
     y_e = first * second, where first  = discount^(k - i) if k - i <= 1, otherwise Q'_e(s_i, a_i, s_k),
                                 second = discount^(j - k) if j - k <= 1, otherwise Q'_e(s_k, a_k, s_j);
     L = mean |kappa - 1[y_e < Q_e]| (1 + log_discount y_e)^-power BCE(h_e(s_i, a_i, s_j), y_e).
-    Trained on goals that are states; where the policy is told something else about them, a second pair of heads is fitted
-    to it, and the policy climbs that.
+    Q is trained on goals that are states. If represented goals are something else, a second pair of heads on these is fitted
+    to Q, and the policy uses the second pair.
     """
 
     expectile: float = 0.7
@@ -36,7 +37,7 @@ class Transitive:
     crosses_goals: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_fields(self, expectile=UNIT, distance_power=NOT_NEGATIVE, widths=COUNT)
+        check_settings(self, expectile=UNIT, distance_power=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         return reach.init_critics(key, shapes, self.widths)
@@ -45,22 +46,22 @@ class Transitive:
         return params.states
 
     def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
-        """Logits."""
-        return reach.told_logits(params, states, actions, goals)
+        """h_e(s, a, z), before the sigmoid: (heads, ...)."""
+        return reach.represented_logits(params, states, actions, goals)
 
     def steps_to_go(self, values: Array, discount: float) -> Array:
         return reach.steps_of_logits(values, discount)
 
-    def log_target(self, copies: Params, batch: Batch, middle: Midpoints) -> Array:
+    def log_target(self, targets: Params, batch: Batch, middle: Midpoints) -> Array:
         """log y_e, (heads, batch)."""
         goals, step = batch.value_goals, jnp.log(batch.discount)
 
-        def leg(states: Array, actions: Array, ends: Array, steps: Array) -> Array:
-            learned = jax.nn.log_sigmoid(reach.logits(copies, states, actions, ends))
+        def half(states: Array, actions: Array, ends: Array, steps: Array) -> Array:
+            learned = jax.nn.log_sigmoid(reach.logits(targets, states, actions, ends))
             return jnp.where(steps <= 1, steps * step, learned)
 
-        first = leg(batch.observations, batch.actions, middle.states, middle.offsets)
-        return first + leg(middle.states, middle.actions, goals.states, goals.offsets - middle.offsets)
+        first = half(batch.observations, batch.actions, middle.states, middle.offsets)
+        return first + half(middle.states, middle.actions, goals.states, goals.offsets - middle.offsets)
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
         assert batch.midpoints is not None, "requested by the part"
@@ -68,8 +69,8 @@ class Transitive:
         log_target = self.log_target(targets, batch, batch.midpoints)
         target, steps = jnp.exp(log_target), log_target / jnp.log(batch.discount)
         found = reach.logits(params.states, *inputs, goals.states)
-        optimism = jnp.where(target >= stop_gradient(jax.nn.sigmoid(found)), self.expectile, 1 - self.expectile)
-        weight = optimism * (1 + steps) ** -self.distance_power
+        asymmetry = jnp.where(target >= stop_gradient(jax.nn.sigmoid(found)), self.expectile, 1 - self.expectile)
+        weight = asymmetry * (1 + steps) ** -self.distance_power
         loss = (weight * reach.cross_entropy(found, target)).mean()
         distilled = reach.distill(params, found, *inputs, encode(batch.observations, goals.vectors))
         return loss + distilled, {"mean": found.mean(), "steps": steps.mean(), "distilled": distilled}

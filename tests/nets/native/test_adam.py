@@ -9,7 +9,7 @@ import pytest
 from jax import Array
 
 from mvl.learn import optimizer as module
-from mvl.learn.optimizer import Moved, move, optimizer
+from mvl.learn.optimizer import Variables, adam_step, optimizer
 from mvl.nets.native.library import disabled_reason
 
 pytestmark = pytest.mark.skipif(bool(disabled_reason()), reason=f"not native: {disabled_reason()}")
@@ -30,13 +30,13 @@ def test_steps_are_those_of_optax(monkeypatch):
     """Several steps, so that averages and their corrections count; the value has copies, the policy none."""
     copied = lambda params: params.value
     start = random(0)
-    one = other = Moved(start, jax.tree.map(lambda x: x + 1, start.value), optimizer(1e-2).init(start))
+    one = other = Variables(start, jax.tree.map(lambda x: x + 1, start.value), optimizer(1e-2).init(start))
     for step in range(5):
         gradients = jax.tree.map(lambda x: 3 * x, random(step + 1))
-        one = move(one, gradients, 1e-2, 0.1, copied)
+        one = adam_step(one, gradients, 1e-2, 0.1, copied)
         with monkeypatch.context() as patched:
             patched.setattr(module, "enabled", lambda *arrays: False)
-            other = move(other, gradients, 1e-2, 0.1, copied)
+            other = adam_step(other, gradients, 1e-2, 0.1, copied)
     assert jax.tree.structure(one) == jax.tree.structure(other)
     assert int(one.optimizer[0].count) == 5
     for left, right in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
@@ -48,16 +48,16 @@ def test_what_was_there_before_is_left_alone():
     """Arrays are overwritten only if nobody needs them any more."""
     start = random(0)
     kept = jax.tree.map(np.array, start)
-    before = Moved(start, start.value, optimizer(1e-2).init(start))
-    jax.jit(lambda b, g: move(b, g, 1e-2, 0.1, lambda params: params.value))(before, random(1))
+    before = Variables(start, start.value, optimizer(1e-2).init(start))
+    jax.jit(lambda b, g: adam_step(b, g, 1e-2, 0.1, lambda params: params.value))(before, random(1))
     for left, right in zip(jax.tree.leaves(start), jax.tree.leaves(kept), strict=True):
         assert np.array_equal(left, right)
 
 
 def test_a_parameter_may_have_the_name_of_a_part_of_the_state():
     params = {"mu": jnp.ones(3), "count": jnp.ones(2)}
-    before = Moved(params, (), optimizer(0.1).init(params))
-    after = move(before, params, 0.1, 0.1, lambda params: ())
+    before = Variables(params, (), optimizer(0.1).init(params))
+    after = adam_step(before, params, 0.1, 0.1, lambda params: ())
     assert jax.tree.structure(after) == jax.tree.structure(before)
     assert int(after.optimizer[0].count) == 1
     assert np.allclose(after.optimizer[0].mu["mu"], 0.1)

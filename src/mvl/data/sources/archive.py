@@ -1,4 +1,4 @@
-"""`.npz` files with episodes end to end, or folders of them with one episode each."""
+"""`.npz` files with all episodes one after another, or folders of `.npz` files with one episode each."""
 
 import zipfile
 import zlib
@@ -7,27 +7,28 @@ from pathlib import Path
 
 import numpy as np
 
-from mvl.data.sources.episodes import Episode, Fields, cut
+from mvl.data.sources.episodes import ColumnNames, RawEpisode, split_episodes
 from mvl.errors import DataError
 
 LARGEST = 2**30
 DENSEST = 100
-"""An archive that claims to unpack to over a gigabyte, and to over a hundred times its size, is refused unread."""
+"""An archive whose header declares more than LARGEST bytes and more than DENSEST times its size is refused unread."""
 
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, AttributeError, TypeError)
-"""What NumPy raises at files that are not what their name says."""
+"""Exceptions of NumPy and zipfile for files that are damaged or of another format."""
 
 
-def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
+def episodes(path: Path, names: ColumnNames) -> Iterator[RawEpisode]:
+    """Episodes of a file or a folder."""
     if path.is_dir():
         for file in sorted(path.glob("*.npz")):
-            yield Episode(str(file), columns(file))
+            yield RawEpisode(str(file), columns(file))
         return
-    yield from cut(Episode(str(path), columns(path)), fields)
+    yield from split_episodes(RawEpisode(str(path), columns(path)), names)
 
 
 def columns(path: Path) -> dict[str, np.ndarray]:
-    """Every array of an archive; pickled ones are never read, oversized and oddly named ones refused."""
+    """All arrays of an archive, by name; pickled arrays are never read, and suspicious archives are refused."""
     try:
         check_archive(path)
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -37,6 +38,7 @@ def columns(path: Path) -> dict[str, np.ndarray]:
 
 
 def check_archive(path: Path) -> None:
+    """Raise if an archive would unpack to far more bytes than it has, or has members that are not `.npy` files."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
     unpacked = sum(member.file_size for member in members)

@@ -1,4 +1,4 @@
-"""Episodes as other formats hand them over, checked one by one; what is wrong is named by file, episode and field."""
+"""Episodes as read from files of other formats, and their checks; errors name the file, the episode and the column."""
 
 import fnmatch
 from collections.abc import Iterable, Iterator
@@ -9,64 +9,67 @@ import numpy as np
 from mvl.errors import DataError, MvlError
 
 
-class Fields(NamedTuple):
-    """Which fields of a source mean what. A name may have wildcards (`joint_*`); several fields are put side by side."""
+class ColumnNames(NamedTuple):
+    """Names of the columns of a source, by role. A name may have wildcards (`joint_*`); several columns are concatenated."""
 
     observations: tuple[str, ...]
     actions: tuple[str, ...]
     goals: tuple[str, ...] = ()
-    """What a row is told by when it is a goal; whole observations if empty."""
+    """Columns that describe a row as a goal; empty: the whole observation."""
     time: str = ""
-    """A clock that must run forward, if there is one."""
+    """Column of time stamps, which must increase; empty: not checked."""
     ends: str = "terminals"
-    """In files that lay episodes end to end: true at the last row of each."""
+    """For files with several episodes: true at the last row of each."""
     episode: str = ""
-    """Or instead: a number that changes from one episode to the next."""
+    """Used instead of `ends` if set: a number that is different in successive episodes."""
 
 
-class Episode(NamedTuple):
+class RawEpisode(NamedTuple):
     """One episode of a source, as read."""
 
     name: str
-    """Where it is, for messages: a file, and a place in it."""
+    """File, and place in it, for messages."""
     columns: dict[str, np.ndarray]
-    """By field name; rows first."""
+    """Arrays by column name, with rows along the first axis."""
 
 
 class Checked(NamedTuple):
+    """One episode with its columns put together, checked, as float32."""
+
     observations: np.ndarray  # (rows, d)
     actions: np.ndarray  # (rows, a)
     goals: np.ndarray | None  # (rows, g)
 
 
 def missing_package(what: str, package: str, extra: str = "formats") -> MvlError:
+    """Error that tells how to install a package that reading `what` needs."""
     return MvlError(f"reading {what} needs {package}; install it with: pip install 'mollified-value-learning[{extra}]'")
 
 
-def checked(episodes: Iterable[Episode], fields: Fields) -> Iterator[Checked]:
-    """The episodes with their fields put together; all must agree in their dimensions."""
+def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Checked]:
+    """The episodes with their columns put together; raises if they differ in their dimensions."""
     first: tuple[str, Checked] | None = None
     for episode in episodes:
-        found = _one(episode, fields)
+        found = _checked_one(episode, names)
         if first is None:
             first = episode.name, found
-        for kind, ours, theirs in zip(Checked._fields, found, first[1], strict=True):
-            if ours is not None and theirs is not None and ours.shape[1] != theirs.shape[1]:
-                sizes = f"{ours.shape[1]} dimensions, but {theirs.shape[1]} in {first[0]}"
+        for kind, array, expected in zip(Checked._fields, found, first[1], strict=True):
+            if array is not None and expected is not None and array.shape[1] != expected.shape[1]:
+                sizes = f"{array.shape[1]} dimensions, but {expected.shape[1]} in {first[0]}"
                 raise DataError(f"{episode.name}: {kind} has {sizes}; they must agree.")
         yield found
 
 
-def _one(episode: Episode, fields: Fields) -> Checked:
-    if fields.time:
-        _check_clock(episode, fields.time)
-    observations = _joined(episode, fields.observations)
-    actions = _joined(episode, fields.actions)
-    goals = _joined(episode, fields.goals) if fields.goals else None
+def _checked_one(episode: RawEpisode, names: ColumnNames) -> Checked:
+    if names.time:
+        _check_clock(episode, names.time)
+    observations = _joined(episode, names.observations)
+    actions = _joined(episode, names.actions)
+    goals = _joined(episode, names.goals) if names.goals else None
     rows = len(observations)
     if rows < 2:
         raise DataError(f"{episode.name}: has {rows} row{'s' * (rows != 1)}; an episode needs at least two.")
-    if len(actions) == rows - 1:  # a last observation that nothing was done in; no number that was not there before
+    if len(actions) == rows - 1:  # the last observation has no action; repeating one keeps the range of the actions
         actions = np.concatenate([actions, actions[-1:]])
     for kind, array in (("actions", actions), ("goals", goals)):
         if array is not None and len(array) != rows:
@@ -74,25 +77,25 @@ def _one(episode: Episode, fields: Fields) -> Checked:
     return Checked(observations, actions, goals)
 
 
-def cut(whole: Episode, fields: Fields) -> Iterator[Episode]:
-    """Episodes that lie end to end, taken apart where the episode number changes or an end is marked."""
-    if fields.episode:
-        number = _numbers(whole, fields.episode)[:, 0]
+def split_episodes(whole: RawEpisode, names: ColumnNames) -> Iterator[RawEpisode]:
+    """Split a file with several episodes where the episode number changes, or after rows that are marked as ends."""
+    if names.episode:
+        number = _numbers(whole, names.episode)[:, 0]
         ends = np.flatnonzero(np.append(np.diff(number) != 0, True))
     else:
-        marks = _numbers(whole, fields.ends)[:, 0]
+        marks = _numbers(whole, names.ends)[:, 0]
         ends = np.flatnonzero(marks)
         if not len(ends) or ends[-1] != len(marks) - 1:
-            raise DataError(f"{whole.name}: {fields.ends} does not mark the last row; the file may be cut short.")
+            raise DataError(f"{whole.name}: {names.ends} does not mark the last row; the file may be cut short.")
     start = 0
     for index, end in enumerate(ends):
         rows = slice(start, int(end) + 1)
-        yield Episode(f"{whole.name}, episode {index}", {name: column[rows] for name, column in whole.columns.items()})
+        yield RawEpisode(f"{whole.name}, episode {index}", {name: column[rows] for name, column in whole.columns.items()})
         start = int(end) + 1
 
 
-def _joined(episode: Episode, names: tuple[str, ...]) -> np.ndarray:
-    """The named fields side by side, (rows, dimensions) in float32."""
+def _joined(episode: RawEpisode, names: tuple[str, ...]) -> np.ndarray:
+    """The named columns concatenated, (rows, dimensions) in float32."""
     parts = [_numbers(episode, name) for pattern in names for name in _matching(episode, pattern)]
     lengths = {len(part) for part in parts}
     if len(lengths) > 1:
@@ -100,15 +103,16 @@ def _joined(episode: Episode, names: tuple[str, ...]) -> np.ndarray:
     return np.concatenate(parts, axis=1)
 
 
-def _matching(episode: Episode, pattern: str) -> list[str]:
+def _matching(episode: RawEpisode, pattern: str) -> list[str]:
+    """Names of the columns that match a name or pattern; at least one must."""
     found = [pattern] if pattern in episode.columns else fnmatch.filter(episode.columns, pattern)
     if not found:
-        raise DataError(f"{episode.name}: has no field {pattern}; it has {', '.join(sorted(episode.columns)) or 'none'}.")
+        raise DataError(f"{episode.name}: has no column {pattern}; it has {', '.join(sorted(episode.columns)) or 'none'}.")
     return found
 
 
-def _numbers(episode: Episode, name: str) -> np.ndarray:
-    """A field as (rows, dimensions) of finite float32."""
+def _numbers(episode: RawEpisode, name: str) -> np.ndarray:
+    """A column as (rows, dimensions) in float32; raises if a number is not finite."""
     array = _plain(episode, name)
     flat = array.reshape(len(array), -1)
     bad = np.argwhere(~np.isfinite(flat))
@@ -119,8 +123,8 @@ def _numbers(episode: Episode, name: str) -> np.ndarray:
     return flat.astype(np.float32)
 
 
-def _plain(episode: Episode, name: str) -> np.ndarray:
-    """A field as an array of numbers, rows first."""
+def _plain(episode: RawEpisode, name: str) -> np.ndarray:
+    """A column as an array of numbers with rows along the first axis."""
     (name,) = _matching(episode, name)
     try:
         array = np.asarray(episode.columns[name])
@@ -133,9 +137,10 @@ def _plain(episode: Episode, name: str) -> np.ndarray:
     return array
 
 
-def _check_clock(episode: Episode, name: str) -> None:
+def _check_clock(episode: RawEpisode, name: str) -> None:
+    """Raise if time stamps do not increase from row to row."""
     clock = _plain(episode, name).astype(float).ravel()
-    back = np.flatnonzero(~(np.diff(clock) > 0))  # a clock that is not a number does not run forward either
+    back = np.flatnonzero(~(np.diff(clock) > 0))  # written this way because NaN is not increasing either
     if len(back):
         row = int(back[0]) + 1
         raise DataError(f"{episode.name}: {name} does not run forward at row {row} ({clock[row - 1]:g}, then {clock[row]:g}).")

@@ -1,4 +1,4 @@
-"""HDF5: a group per episode (`/episode_0`, robomimic's `/data/demo_0`), or datasets with episodes end to end. Needs h5py."""
+"""HDF5: a group per episode (`/episode_0`, robomimic's `/data/demo_0`), or arrays with several episodes. Needs h5py."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.sources.episodes import Episode, Fields, cut, missing_package
+from mvl.data.sources.episodes import ColumnNames, RawEpisode, missing_package, split_episodes
 from mvl.errors import DataError
 
 
-def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
+def episodes(path: Path, names: ColumnNames) -> Iterator[RawEpisode]:
+    """Episodes of a file, or of all files of a folder in the order of their names."""
     try:
         import h5py
     except ImportError:
@@ -19,35 +20,35 @@ def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
     for file in files:
         try:
             with h5py.File(file, "r") as root:
-                yield from _episodes(file, root, fields)
+                yield from _episodes(file, root, names)
         except (OSError, RuntimeError) as error:
             raise DataError(f"{file}: not a readable HDF5 file ({error}).") from None
 
 
-def _episodes(path: Path, root: Any, fields: Fields) -> Iterator[Episode]:
+def _episodes(path: Path, root: Any, names: ColumnNames) -> Iterator[RawEpisode]:
     place = root["data"] if "data" in root and hasattr(root["data"], "keys") else root
     groups = sorted((name for name in place if hasattr(place[name], "keys")), key=_by_number)
     if groups and not any(hasattr(place[name], "shape") for name in place):
         for name in groups:
-            yield Episode(f"{path}, {place[name].name}", _flat(path, place[name]))
+            yield RawEpisode(f"{path}, {place[name].name}", _flat(path, place[name]))
         return
-    yield from cut(Episode(str(path), _flat(path, place)), fields)
+    yield from split_episodes(RawEpisode(str(path), _flat(path, place)), names)
 
 
 def _by_number(name: str) -> tuple[str, int]:
-    """demo_2 before demo_10."""
+    """Sort key that puts demo_2 before demo_10."""
     stem = name.rstrip("0123456789")
     digits = name[len(stem) :]
     return stem, int(digits) if digits else -1
 
 
 def _flat(path: Path, group: Any) -> dict[str, np.ndarray]:
-    """Datasets of a group and of those inside it, by their path."""
+    """Arrays of a group and of the groups inside it, by path."""
     found: dict[str, np.ndarray] = {}
     for name in group:
         thing = group.get(name, getlink=False)
         if thing is None:
-            raise DataError(f"{path}: {group.name}/{name} points to something that is not in the file.")
+            raise DataError(f"{path}: {group.name}/{name} is a link to something that is not in the file; remove it.")
         if hasattr(thing, "shape"):
             if thing.shape:  # single numbers describe the episode, not its rows
                 found[name] = thing[()]

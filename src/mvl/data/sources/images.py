@@ -1,4 +1,4 @@
-"""Powderworld's files: OGBench's layout with images as observations and one whole number as an action."""
+"""Files of Powderworld: OGBench's layout with images as observations and one integer as an action."""
 
 import zipfile
 from collections.abc import Iterator
@@ -17,15 +17,15 @@ CHUNK = 1000
 
 
 class Images(NamedTuple):
-    """A file of images, which are left in it: unpacked they may be far larger than memory."""
+    """A checked file of images. The images are not loaded, since unpacked they may be far larger than memory."""
 
     path: Path
     shape: tuple[int, ...]  # (rows, height, width, channels)
-    actions: np.ndarray  # (rows,) whole numbers
+    actions: np.ndarray  # (rows,) integers
     ends: np.ndarray  # (episodes,) index of each episode's last row
 
     def chunks(self) -> Iterator[np.ndarray]:
-        """The images in their order, some at a time, (images, height, width, channels) uint8."""
+        """Yields the images in order, `CHUNK` at a time, (images, height, width, channels) uint8."""
         with zipfile.ZipFile(self.path) as archive, archive.open("observations.npy") as member:
             header(member)
             size = int(np.prod(self.shape[1:]))
@@ -37,30 +37,30 @@ class Images(NamedTuple):
 
 
 def is_images(path: Path) -> bool:
-    """Whether observations are images, told by the head of the file."""
+    """Whether observations are images, according to the header of their array."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open("observations.npy") as member:
             return len(header(member).shape) == 4
-    except (*UNREADABLE, KeyError):  # whoever reads on says what is wrong
+    except (*UNREADABLE, KeyError):  # the function that reads the file reports what is wrong
         return False
 
 
 def load(path: Path) -> Images:
-    """One file, checked."""
+    """Open a file of images and check it."""
     try:
         check_archive(path)
         with zipfile.ZipFile(path) as archive, archive.open("observations.npy") as member:
             shape, by_columns, kind = header(member)
-            held = archive.getinfo(member.name).file_size - member.tell()
+            size = archive.getinfo(member.name).file_size - member.tell()
         with np.load(path, allow_pickle=False) as file:
-            missing = [field for field in ("actions", "terminals") if field not in file]
+            missing = [name for name in ("actions", "terminals") if name not in file]
             if missing:
-                raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(file.files)}.")
+                raise DataError(f"{path}: has no {' and no '.join(missing)}; it has {', '.join(file.files)}.")
             actions, terminals = file["actions"], file["terminals"]
     except UNREADABLE as error:
         raise _unreadable(path, error) from None
-    if kind != np.uint8 or by_columns or held != np.prod(shape, dtype=object):
-        raise DataError(f"{path}: images are bytes, row by row; these are {held} bytes of type {kind} in shape {shape}.")
+    if kind != np.uint8 or by_columns or size != np.prod(shape, dtype=object):
+        raise DataError(f"{path}: images are bytes, row by row; these are {size} bytes of type {kind} in shape {shape}.")
     if actions.ndim != 1 or actions.dtype.kind not in "iu" or actions.min(initial=0) < 0:
         raise DataError(f"{path}: actions to images are one whole number per row; these have shape {actions.shape}.")
     if not shape[0] == len(actions) == len(terminals):

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.sources.episodes import Episode, Fields, missing_package
+from mvl.data.sources.episodes import ColumnNames, RawEpisode, missing_package
 from mvl.errors import DataError
 
 EPISODE = "episode_index"
-DEFAULT = Fields(observations=("observation.state",), actions=("action",), time="timestamp")
-"""What LeRobot calls things."""
+DEFAULT = ColumnNames(observations=("observation.state",), actions=("action",), time="timestamp")
+"""Standard column names of LeRobot."""
 
 
-def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
-    """In the order of the files, version 2 (one file an episode) and 3 (many in one)."""
+def episodes(path: Path, names: ColumnNames) -> Iterator[RawEpisode]:
+    """Episodes in the order of the files; version 2 has one file per episode, version 3 many episodes in a file."""
     try:
         import pyarrow.parquet as parquet
         from pyarrow.lib import ArrowException
@@ -37,7 +37,7 @@ def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
         yield from _episodes(file, table)
 
 
-def _episodes(file: Path, table: Any) -> Iterator[Episode]:
+def _episodes(file: Path, table: Any) -> Iterator[RawEpisode]:
     if EPISODE not in table.column_names:
         raise DataError(f"{file}: has no column {EPISODE}; it has {', '.join(table.column_names)}.")
     numbers = np.asarray(table.column(EPISODE))
@@ -45,11 +45,11 @@ def _episodes(file: Path, table: Any) -> Iterator[Episode]:
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
         rows = table.slice(int(start), int(end - start))
         columns = {name: _column(rows.column(name)) for name in rows.column_names}
-        yield Episode(f"{file}, episode {numbers[start]}", columns)
+        yield RawEpisode(f"{file}, episode {numbers[start]}", columns)
 
 
 def _column(column: Any) -> np.ndarray:
-    """A column of numbers, or of equally long lists of them; anything else stays as it is, and is refused if asked for."""
+    """A column as an array; lists of different lengths stay objects, which raise an error only if the column is used."""
     values = column.to_pylist()
     try:
         return np.array(values)

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.sources.episodes import Episode, Fields, missing_package
+from mvl.data.sources.episodes import ColumnNames, RawEpisode, missing_package
 from mvl.errors import DataError, MvlError
 from mvl.files import locked
 
-DEFAULT = Fields(observations=("observations*",), actions=("actions*",))
-"""Everything observed, side by side."""
+DEFAULT = ColumnNames(observations=("observations*",), actions=("actions*",))
+"""All observations and all actions, concatenated."""
 STORE = "MINARI_DATASETS_PATH"
-"""Environment variable with the folder that Minari keeps datasets in."""
+"""Environment variable with the folder of Minari's datasets."""
 
 
-def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
-    """From a local folder if there is one, otherwise by id from Minari's own store."""
+def episodes(path: Path, names: ColumnNames) -> Iterator[RawEpisode]:
+    """Episodes of a local folder if it exists, otherwise of the dataset with this id in Minari's folder."""
     try:
         import minari
     except ImportError:
@@ -32,11 +32,11 @@ def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
         raise DataError(f"{path}: Minari cannot open it ({error}).") from None
     for episode in dataset.iterate_episodes():
         columns = {**_flat("observations", episode.observations), **_flat("actions", episode.actions)}
-        yield Episode(f"{path}, episode {episode.id}", columns)
+        yield RawEpisode(f"{path}, episode {episode.id}", columns)
 
 
 def _flat(name: str, thing: Any) -> dict[str, np.ndarray]:
-    """Nested spaces by their path: `observations/observation`, `observations/desired_goal/kettle`."""
+    """Arrays of nested spaces by path: `observations/observation`, `observations/desired_goal/kettle`."""
     if isinstance(thing, dict):
         return {inner: array for key, part in thing.items() for inner, array in _flat(f"{name}/{key}", part).items()}
     if isinstance(thing, tuple):
@@ -45,7 +45,7 @@ def _flat(name: str, thing: Any) -> dict[str, np.ndarray]:
 
 
 def fetch(name: str, purpose: str, extra: str) -> None:
-    """Have Minari download a dataset into its store, unless it is there; it appears there whole or not at all."""
+    """Download a dataset through Minari unless it exists; it appears in Minari's folder only when it is complete."""
     try:
         from minari.storage import get_dataset_path
     except ImportError:
@@ -53,27 +53,27 @@ def fetch(name: str, purpose: str, extra: str) -> None:
     place, store = get_dataset_path(name), get_dataset_path()
     if place.exists():
         return
-    apart = store / f".mvl-{place.name}"  # Minari does not look into hidden folders
-    with locked(store / f"{apart.name}.lock", f"waiting for another process that fetches {name}"):
-        if place.exists():  # fetched by the process waited for
+    temporary = store / f".mvl-{place.name}"  # Minari does not look into hidden folders
+    with locked(store / f"{temporary.name}.lock", f"waiting for another process that fetches {name}"):
+        if place.exists():  # the other process has downloaded it
             return
         try:
-            _download(name, apart)
-            _move(apart, store)
+            _download(name, temporary)
+            _move(temporary, store)
         except Exception as error:
             raise MvlError(
-                f"{name} could not be fetched through Minari ({error}). Try again where there is a network, "
-                f"or copy that folder from another machine's Minari store to {place}."
+                f"{name} could not be fetched through Minari ({error}); try again where there is a network, "
+                f"or copy the folder of that dataset from another machine to {place}."
             ) from None
         finally:
-            shutil.rmtree(apart, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _download(name: str, store: Path) -> None:
-    """Have Minari download into a store of its own: it takes half a dataset for a whole one, and a killed process leaves half."""
+    """Download into a separate folder: Minari would use what a killed process leaves as if it were a complete dataset."""
     import minari
 
-    shutil.rmtree(store, ignore_errors=True)  # of a process that was killed
+    shutil.rmtree(store, ignore_errors=True)  # left by a process that was killed
     before = os.environ.get(STORE)
     os.environ[STORE] = str(store)
     try:
@@ -85,7 +85,7 @@ def _download(name: str, store: Path) -> None:
 
 
 def _move(folder: Path, to: Path) -> None:
-    """Merge a folder into another; a folder or file that is missing there is moved in one step, others are kept."""
+    """Merge a folder into another; what the other does not have is moved in one step, what it has is kept."""
     for thing in folder.iterdir():
         if not (to / thing.name).exists():
             os.replace(thing, to / thing.name)

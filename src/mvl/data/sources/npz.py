@@ -1,4 +1,4 @@
-"""OGBench's layout: one `.npz` with observations, actions and terminals, and a `-val.npz` beside it."""
+"""OGBench's layout: one `.npz` with observations, actions and terminals, and a `-val.npz` file next to it."""
 
 import math
 import os
@@ -13,13 +13,13 @@ from mvl.data.sources.archive import UNREADABLE
 from mvl.data.unpacking import headers, unpack
 from mvl.errors import DataError
 
-FIELDS = ("observations", "actions", "terminals")
-OWN = ("goals", "action_range")
-"""What a file may hold besides."""
+REQUIRED = ("observations", "actions", "terminals")
+OPTIONAL = ("goals", "action_range")
+"""Further arrays that a file may have."""
 
 
 def folders(given: Path | None = None) -> list[Path]:
-    """Where datasets are looked for, in order: the given folder alone, or OGBench's own and then ours."""
+    """Folders that are searched for datasets, in order: only the given one, or OGBench's and then `default_folder`."""
     if given is not None:
         return [given]
     return [Path("~/.ogbench/data").expanduser(), default_folder()]
@@ -31,49 +31,50 @@ def default_folder() -> Path:
 
 
 class GoalColumns(NamedTuple):
-    """How goals are computed from a data file, where a goal is not a whole observation."""
+    """How goals are computed from the arrays of a file, if a goal is not a whole observation."""
 
     columns: tuple[str, ...]
-    """Arrays of the file."""
+    """Names of the arrays that are needed."""
     compute: Callable[..., np.ndarray]
     """These arrays -> goals, (rows, g)."""
 
 
 def load(path: Path, goals: GoalColumns | None = None, out_of_core: bool = False) -> Dataset:
-    """One file, checked. Goals are computed as given, or are the file's own `goals`. Pickled arrays are never read.
+    """The checked dataset of one file; pickled arrays are never read. Goals are computed by `goals`, or are the file's own.
 
-    Out of core, the arrays are unpacked beside the file and stay on disk.
+    With `out_of_core`, the arrays are unpacked next to the file and stay on disk.
     """
-    extra = tuple(column for column in goals.columns if column not in FIELDS) if goals else ()
+    extra = tuple(column for column in goals.columns if column not in REQUIRED) if goals else ()
     if not path.exists():
-        raise DataError(f"{path} does not exist.")
-    held = headers(path)
-    missing = [field for field in (*FIELDS, *extra) if field not in held]
+        raise DataError(f"{path} does not exist; check the path.")
+    available = headers(path)
+    missing = [name for name in (*REQUIRED, *extra) if name not in available]
     if missing:
-        raise DataError(f"{path}: has no {' and no '.join(missing)}; it holds {', '.join(held) or 'nothing'}.")
-    if len(held["observations"].shape) == 4:
-        raise DataError(f"{path}: observations are images, which nothing here learns from yet; mvl data check reports on them.")
-    wanted = (*FIELDS, *extra, *(field for field in OWN if field in held))
+        raise DataError(f"{path}: has no {' and no '.join(missing)}; it has {', '.join(available) or 'nothing'}.")
+    if len(available["observations"].shape) == 4:
+        raise DataError(f"{path}: observations are images, which no recipe learns from yet; mvl data check reports on them.")
+    wanted = (*REQUIRED, *extra, *(name for name in OPTIONAL if name in available))
     arrays = unpack(path, wanted) if out_of_core else read(path, wanted)
-    own = {field: arrays.get(field) for field in OWN}
-    told = np.asarray(goals.compute(*(arrays[column] for column in goals.columns)), np.float32) if goals else own["goals"]
-    plain = {field: arrays[field] for field in FIELDS}
-    return Dataset.from_arrays(**plain, source=str(path), oracle=told, action_range=own["action_range"])
+    computed = np.asarray(goals.compute(*(arrays[column] for column in goals.columns)), np.float32) if goals else None
+    oracle = arrays.get("goals") if computed is None else computed
+    observations, actions, terminals = (arrays[name] for name in REQUIRED)
+    return Dataset.from_arrays(observations, actions, terminals, str(path), oracle, arrays.get("action_range"))
 
 
-def read(path: Path, fields: tuple[str, ...]) -> dict[str, np.ndarray]:
+def read(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Arrays of an `.npz` file, in memory."""
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return {field: file[field] for field in fields}
+            return {name: file[name] for name in names}
     except UNREADABLE as error:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
 
 
 def bytes_of(path: Path) -> int:
-    """What training on a file will hold on its device (`Dataset.bytes`), told from the file's headers alone."""
-    held = {field: header.shape for field, header in headers(path).items()} if path.exists() else {}
-    arrays = [held[field] for field in ("observations", "actions", "goals") if field in held]
-    return sum(4 * math.prod(shape) for shape in arrays) + 4 * 4 * math.prod(held.get("terminals", (0,)))
+    """`Dataset.bytes` of a file, computed from the headers of its arrays alone."""
+    shapes = {name: header.shape for name, header in headers(path).items()} if path.exists() else {}
+    arrays = [shapes[name] for name in ("observations", "actions", "goals") if name in shapes]
+    return sum(4 * math.prod(shape) for shape in arrays) + 4 * 4 * math.prod(shapes.get("terminals", (0,)))
 
 
 def load_pair(
@@ -84,8 +85,13 @@ def load_pair(
         return load(path, goals, out_of_core).split(held_out)
     validation = path.with_name(f"{path.stem}-val.npz")
     if path.exists() and not validation.exists():
-        raise DataError(f"{validation} is missing beside {path.name}; put it there, or hold episodes out with --held-out 0.1")
-    train, held = load(path, goals, out_of_core), load(validation, goals, out_of_core)
-    if train.observations.shape[1:] != held.observations.shape[1:] or train.actions.shape[1:] != held.actions.shape[1:]:
-        raise DataError(f"{path} and {validation} differ in the dimensions of their observations or actions.")
-    return train, held
+        raise DataError(f"{validation} is missing next to {path.name}; put it there, or hold episodes out with --held-out 0.1")
+    train, held_out_data = load(path, goals, out_of_core), load(validation, goals, out_of_core)
+    if _sizes(train) != _sizes(held_out_data):
+        raise DataError(f"{path} and {validation} differ in the dimensions of their observations or actions; make them equal.")
+    return train, held_out_data
+
+
+def _sizes(dataset: Dataset) -> tuple[int, int]:
+    """Dimensions of observations and actions."""
+    return dataset.observations.shape[1], dataset.actions.shape[1]

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from mvl.data.sources.episodes import Episode, Fields
+from mvl.data.sources.episodes import ColumnNames, RawEpisode
 from mvl.errors import DataError
 
 
-def episodes(path: Path, fields: Fields) -> Iterator[Episode]:
-    """In the order of the files' names."""
+def episodes(path: Path, names: ColumnNames) -> Iterator[RawEpisode]:
+    """Episodes in the order of the file names."""
     files = sorted(path.glob("*.csv")) if path.is_dir() else [path]
     for file in files:
-        yield Episode(str(file), _columns(file))
+        yield RawEpisode(str(file), _columns(file))
 
 
 def _columns(path: Path) -> dict[str, np.ndarray]:
@@ -33,7 +33,7 @@ def _columns(path: Path) -> dict[str, np.ndarray]:
 
 
 def _column(path: Path, name: str, words: list[str]) -> np.ndarray:
-    """Numbers where all of them are; text is kept, and refused only if someone asks for it."""
+    """A column as numbers; one with text stays text, which raises an error only if the column is used."""
     try:
         return np.array(words, dtype=float)
     except ValueError:

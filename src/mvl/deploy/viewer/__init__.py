@@ -1,1 +1,1 @@
-"""A page on which a run's policy can be watched in 3-D."""
+"""The viewer: a web page that shows episodes of a run's policy in 3-D."""

@@ -1,4 +1,4 @@
-"""Who may talk to the viewer: the page it serves, and programs that are not browsers."""
+"""Access control of the viewer: only the page that it serves, and programs that are not browsers, may connect."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,30 +15,30 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def is_allowed(origin: str | None, host: str | None, loopback: bool) -> bool:
     """Whether a request with these `Origin` and `Host` headers may be answered.
 
-    In a browser the origin is the page that sends the request. It has to be the page served here, which has the address
-    that the request was sent to. A server at a loopback address only answers to `localhost` and to IP addresses, because
-    whoever owns another name can let it point here, and then serve a page with the same address. Only browsers send an
-    origin.
+    Only browsers send an origin: the page that makes the request. It must be the page served here, so it must have the
+    address that the request was sent to. A server at a loopback address only answers requests to `localhost` or an IP
+    address, because the owner of any other name can make it resolve to this server (DNS rebinding).
     """
     if origin is None:
         return True
     try:
-        page, asked = urlsplit(origin), urlsplit(f"//{host}")
-        same = page.netloc.lower() == asked.netloc.lower()
-        return same and (not loopback or _is_local_or_number(asked.hostname or ""))
+        page, server = urlsplit(origin), urlsplit(f"//{host}")
+        same = page.netloc.lower() == server.netloc.lower()
+        return same and (not loopback or _is_localhost_or_ip(server.hostname or ""))
     except ValueError:  # not an address
         return False
 
 
-def _is_local_or_number(name: str) -> bool:
+def _is_localhost_or_ip(name: str) -> bool:
+    """Whether it is `localhost` or an IP address; ValueError for any other name."""
     return name == "localhost" or bool(ip_address(name))
 
 
 @contextmanager
 def own_page_only(host: str) -> Iterator[list[Any]]:
-    """Websocket servers started in the block refuse foreign pages; yields a list to which each of them is added.
+    """Websocket servers started in the block refuse foreign pages; yields the list of servers started so far.
 
-    Viser starts its server in its constructor and has no setting for this, so the function it calls for it is replaced.
+    Viser starts its server in its constructor and has no setting for this, so the function that it calls is replaced.
     """
     serve, started = websockets.serve, list[Any]()
 

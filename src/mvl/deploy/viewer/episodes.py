@@ -1,4 +1,4 @@
-"""Episodes of a simulation with where everything was at each step, so that they can be shown again."""
+"""Recorded episodes of a simulation: positions and colors at every step, to be shown later."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,61 +11,63 @@ from mvl.errors import UsageError
 from mvl.tasks.simulator import Simulator, Start
 
 TIPS = ("ur5e/robotiq/pinch", "end_effector")
-"""Sites between an arm's fingers: their way is the arm's path."""
+"""Sites between an arm's fingers, whose positions are shown as the arm's path."""
 Choose = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 """An action from an observation (d,), a goal (k,) and the time."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """How a simulation looks at one time."""
+    """What a simulation looks like at one time."""
 
     poses: np.ndarray  # (bodies, 7) position and quaternion (w, x, y, z)
     colors: np.ndarray  # (geoms, 4) from 0 to 255
-    tip: np.ndarray  # (3,) where the arm's hand is, or the body that walks
+    tip: np.ndarray  # (3,) position of the arm's hand, or of the body that walks
 
 
 @dataclass(frozen=True)
-class Episode:
-    """One episode, from its start to its end."""
+class RecordedEpisode:
+    """One episode with the state of the simulation at every step."""
 
     task: int
     success: list[bool]
-    """One, or in a kitchen one for each subtask."""
+    """Whether the goal was reached, or each of the task's subtasks."""
     observations: np.ndarray  # (length + 1, d)
-    goal: np.ndarray  # (k,) as the policy is told
+    goal: np.ndarray  # (k,) the input of the policy
     target: Snapshot
-    """How it looks where the goal is reached."""
+    """The simulation with everything at its goal."""
     poses: np.ndarray  # (length + 1, bodies, 7)
     colors: np.ndarray  # (length + 1, geoms, 4)
-    path: np.ndarray  # (length + 1, 3)
+    path: np.ndarray  # (length + 1, 3) positions of the tip
     step_seconds: float
     """Simulated time between two actions."""
 
     @property
     def length(self) -> int:
+        """Number of steps."""
         return len(self.poses) - 1
 
 
 def physics(env: Any) -> tuple[Any, Any]:
     """MuJoCo's model and data of an environment."""
-    bare = env.unwrapped
-    if not hasattr(bare, "model") or not hasattr(bare, "data"):
-        raise UsageError("the viewer shows environments that are simulated by MuJoCo; film this one with mvl video.")
-    return bare.model, bare.data
+    inner = env.unwrapped
+    if not hasattr(inner, "model") or not hasattr(inner, "data"):
+        raise UsageError("the viewer only shows environments that are simulated by MuJoCo; film this one with mvl video.")
+    return inner.model, inner.data
 
 
 def tip_site(model: Any) -> int | None:
-    """The site between an arm's fingers, if there is an arm."""
+    """Index of the site between an arm's fingers; None if there is no arm."""
     found = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, name) for name in TIPS]
     return max(found) if max(found) >= 0 else None
 
 
 def snapshot(model: Any, data: Any) -> Snapshot:
-    # MuJoCo's rule: a geom's own color beats its material's, and this gray says that it has none.
-    plain = (model.geom_matid >= 0) & (model.geom_rgba == np.array([0.5, 0.5, 0.5, 1])).all(axis=1)
+    """The current poses and colors of a simulation."""
+    # As in MuJoCo: a geom has the color of its material only if its own color is this gray, the default.
+    uncolored = (model.geom_matid >= 0) & (model.geom_rgba == np.array([0.5, 0.5, 0.5, 1])).all(axis=1)
     colors = np.array(model.geom_rgba)
-    colors[plain] = model.mat_rgba[model.geom_matid[plain]]
+    colors[uncolored] = model.mat_rgba[model.geom_matid[uncolored]]
     site = tip_site(model)
     return Snapshot(
         np.concatenate([data.xpos, data.xquat], axis=1, dtype=np.float32),
@@ -76,20 +78,20 @@ def snapshot(model: Any, data: Any) -> Snapshot:
 
 def play_recorded(
     simulator: Simulator, start: Start, choose: Choose, report: Callable[[int], None] = lambda step: None
-) -> Episode:
-    """Play one episode, and keep how everything looked at each step."""
+) -> RecordedEpisode:
+    """Play one episode and record it; `report` is called with the number of steps done."""
     if hasattr(simulator, "keeps_goal_state"):
         simulator.keeps_goal_state = True
     observation, goal = simulator.reset(start)
     model, data = physics(simulator.env)
     target = snapshot(*(getattr(simulator, "goal_state", None) or (model, data)))
-    began, seen, observations = data.time, [snapshot(model, data)], [observation]
+    began, snapshots, observations = data.time, [snapshot(model, data)], [observation]
     while not simulator.done:
-        observation = simulator.step(choose(observation, goal, len(seen) - 1))
-        seen.append(snapshot(model, data))
+        observation = simulator.step(choose(observation, goal, len(snapshots) - 1))
+        snapshots.append(snapshot(model, data))
         observations.append(observation)
-        report(len(seen) - 1)
-    poses, colors, path = (np.stack([getattr(one, name) for one in seen]) for name in ("poses", "colors", "tip"))
-    seconds = (data.time - began) / (len(seen) - 1)
-    success = list(simulator.success)
-    return Episode(start.goal, success, np.array(observations, np.float32), goal, target, poses, colors, path, seconds)
+        report(len(snapshots) - 1)
+    poses, colors, path = (np.stack([getattr(one, name) for one in snapshots]) for name in ("poses", "colors", "tip"))
+    seconds = (data.time - began) / (len(snapshots) - 1)
+    success, rows = list(simulator.success), np.array(observations, np.float32)
+    return RecordedEpisode(start.goal, success, rows, goal, target, poses, colors, path, seconds)

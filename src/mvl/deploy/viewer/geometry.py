@@ -1,4 +1,4 @@
-"""Meshes of what MuJoCo simulates, made from its model."""
+"""Meshes of the objects in a MuJoCo model."""
 
 from typing import Any, NamedTuple
 
@@ -7,26 +7,27 @@ import numpy as np
 import trimesh
 
 LAST_GROUP = 2
-"""Geoms of later groups are there to collide, and MuJoCo's own viewer hides them too."""
-SHARP = np.radians(35)
-"""Faces that meet at more than this are drawn with an edge between them."""
-
+"""Geoms of later groups are only for collisions; MuJoCo's own viewer hides them too."""
+SHARP_ANGLE = np.radians(35)
+"""Faces at a larger angle to each other are drawn with a sharp edge."""
+ROUND = (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_ELLIPSOID, mujoco.mjtGeom.mjGEOM_CAPSULE)
+"""Geoms without sharp edges."""
 MARGIN = 0.08
-"""Of the floor, around what stands on it."""
+"""Width of the floor around the objects on it, as a share of their extent."""
 
 
 class Shape(NamedTuple):
-    """Geoms of one body that always have one color, as one mesh in the body's frame."""
+    """Geoms of one body that have the same color at all times, as one mesh in the body's frame."""
 
     body: int
     geom: int
-    """One of them, whose color is that of all."""
+    """One of the geoms, to read the color from."""
     vertices: np.ndarray  # (v, 3)
     faces: np.ndarray  # (f, 3)
 
 
 def shapes(model: Any, colors: np.ndarray) -> list[Shape]:
-    """All that is to be seen, without floors; `colors` (times, geoms, 4) tells which geoms change theirs together."""
+    """Shapes of all visible geoms except floors; geoms of a body are merged if their `colors` (times, geoms, 4) are equal."""
     groups: dict[tuple[int, bytes], list[int]] = {}
     for geom in range(model.ngeom):
         if _visible(model, geom) and colors[:, geom, 3].any():
@@ -35,26 +36,27 @@ def shapes(model: Any, colors: np.ndarray) -> list[Shape]:
 
 
 def moving(model: Any) -> np.ndarray:
-    """Which bodies can move."""
-    return model.body_weldid != 0  # (bodies,)
+    """Whether each body can move, (bodies,)."""
+    return np.asarray(model.body_weldid != 0)
 
 
-def ground(model: Any, drawn: list[Shape], looks: list[np.ndarray]) -> np.ndarray:
-    """Corners (2, 3) of the floor: as far as what stands on it in any of those poses (bodies, 7), and a little more."""
-    spots = [placed(shape.vertices, poses[shape.body])[:, :2] for shape in drawn for poses in looks]
-    low, high = np.min([spot.min(axis=0) for spot in spots], axis=0), np.max([spot.max(axis=0) for spot in spots], axis=0)
-    more = MARGIN * (high - low).max()
+def ground(model: Any, drawn: list[Shape], states: list[np.ndarray]) -> np.ndarray:
+    """Opposite corners (2, 3) of a floor under all shapes, in each of the states: poses of the bodies, (bodies, 7)."""
+    points = [placed(shape.vertices, poses[shape.body])[:, :2] for shape in drawn for poses in states]
+    low, high = np.min([part.min(axis=0) for part in points], axis=0), np.max([part.max(axis=0) for part in points], axis=0)
+    margin = MARGIN * (high - low).max()
     height = model.geom_pos[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE, 2].max()
-    return np.array([[*(low - more), height], [*(high + more), height]])
+    return np.array([[*(low - margin), height], [*(high + margin), height]])
 
 
 def placed(points: np.ndarray, pose: np.ndarray) -> np.ndarray:
-    """Points of a body (n, 3) in the world."""
-    return points @ _rotation(pose[3:]).T + pose[:3]
+    """Points (n, 3) of a body with this pose (7,), in world coordinates."""
+    moved: np.ndarray = points @ _rotation(pose[3:]).T + pose[:3]
+    return moved
 
 
 def _visible(model: Any, geom: int) -> bool:
-    goal = model.geom(geom).name == "target" or model.body_mocapid[model.geom_bodyid[geom]] >= 0  # drawn in our own way
+    goal = model.geom(geom).name == "target" or model.body_mocapid[model.geom_bodyid[geom]] >= 0  # drawn by the stage
     return model.geom_group[geom] <= LAST_GROUP and model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE and not goal
 
 
@@ -67,24 +69,28 @@ def _merged(model: Any, body: int, geoms: list[int]) -> Shape:
 
 
 def _mesh(model: Any, geom: int) -> trimesh.Trimesh:
-    """A geom in its own frame, its vertices shared only between faces that go smoothly into each other."""
+    """A geom in its own frame; only faces with a smooth transition share vertices."""
     size, kind = model.geom_size[geom], mujoco.mjtGeom(model.geom_type[geom])
+    mesh: trimesh.Trimesh
     if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
-        return trimesh.creation.icosphere(subdivisions=3, radius=size[0])
-    if kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
-        return trimesh.creation.icosphere(subdivisions=3).apply_scale(size)
-    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
-        return trimesh.creation.capsule(radius=size[0], height=2 * size[1], count=(16, 16))
-    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        mesh = trimesh.creation.icosphere(subdivisions=3, radius=size[0])
+    elif kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
+        mesh = trimesh.creation.icosphere(subdivisions=3).apply_scale(size)
+    elif kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        mesh = trimesh.creation.capsule(radius=size[0], height=2 * size[1], count=(16, 16))
+    elif kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
         mesh = trimesh.creation.cylinder(radius=size[0], height=2 * size[1])
     elif kind == mujoco.mjtGeom.mjGEOM_BOX:
         mesh = trimesh.creation.box(extents=2 * size)
     else:
-        mesh = _of_file(model, model.geom_dataid[geom])
-    return trimesh.graph.smooth_shade(mesh, angle=SHARP)
+        mesh = _asset_mesh(model, model.geom_dataid[geom])
+    if kind not in ROUND:
+        mesh = trimesh.graph.smooth_shade(mesh, angle=SHARP_ANGLE)
+    return mesh
 
 
-def _of_file(model: Any, number: int) -> trimesh.Trimesh:
+def _asset_mesh(model: Any, number: int) -> trimesh.Trimesh:
+    """A mesh of the model that was read from a file."""
     first, first_face = model.mesh_vertadr[number], model.mesh_faceadr[number]
     vertices = model.mesh_vert[first : first + model.mesh_vertnum[number]]
     return trimesh.Trimesh(vertices, model.mesh_face[first_face : first_face + model.mesh_facenum[number]])

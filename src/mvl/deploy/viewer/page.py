@@ -1,4 +1,4 @@
-"""The page: stages side by side, a camera, and the controls of time."""
+"""The viewer's page: one or two runs side by side, a camera, and controls of playback."""
 
 import io
 import socket
@@ -17,16 +17,16 @@ from mvl.deploy.viewer.stage import Stage, path_color
 from mvl.errors import MvlError, UsageError
 
 TICKS = 30
-"""Per second: how often the controls are looked at."""
+"""Calls of `Page.tick` per second."""
 SPEEDS = {"x 1/4": 0.25, "x 1/2": 0.5, "x 1": 1.0, "x 2": 2.0, "x 4": 4.0, "x 8": 8.0, "x 16": 16.0}
 FLOOR = "Floor: V(s, goal), from dark (far) to bright (near)."
-PIN, COPIES = "Goal: the orange pin.", "Goal: the pale copies; one floating above a thing shows the color it has to get."
+PIN, COPIES = "Goal: the orange pin.", "Goal: the pale copies; one that floats above an object shows the color it has to get."
 
 NOTES = "<div style='padding:0 0.75em 0.5em;font-size:0.875em;line-height:1.5'>{}</div>"
 
 
 class Page:
-    """What a browser shows. `tick` looks at the controls and moves the stages accordingly."""
+    """The content of the page. `tick` reads the controls and updates the stages."""
 
     def __init__(self, server: Any, recordings: list[Recording]) -> None:
         self.server, self.recordings = server, recordings
@@ -35,24 +35,24 @@ class Page:
         for number, recording in enumerate(recordings):
             offset = np.zeros(3)
             if self.stages:
-                offset[self.view.beside] = 1.05 * np.ptp(self.stages[0].extent, axis=0)[self.view.beside]
-            self.stages.append(Stage(server.scene, f"/run{number + 1}", recording, offset, self.view.beside))
+                offset[self.view.side_axis] = 1.05 * np.ptp(self.stages[0].extent, axis=0)[self.view.side_axis]
+            self.stages.append(Stage(server.scene, f"/run{number + 1}", recording, offset, self.view.side_axis))
         self._camera(offset)
         self._lights()
         self._controls()
-        self.playing, self.clock, self.told = False, 0.0, time.monotonic()
+        self.playing, self.clock, self.last_tick = False, 0.0, time.monotonic()
         self.shown: tuple[int, int, bool] | None = None
         self.tick()
 
     def tick(self) -> None:
-        """Bring the stages to what the controls say; time goes on while it plays."""
+        """Update the stages to the controls; while an episode plays, also advance its time."""
         now = time.monotonic()
-        past, self.told = now - self.told, now
-        wanted = (self.task.options.index(self.task.value), int(self.number.value) - 1, bool(self.floor.value))
+        elapsed, self.last_tick = now - self.last_tick, now
+        selected = (self.task.options.index(self.task.value), int(self.number.value) - 1, bool(self.floor.value))
         with self.server.atomic():
-            if wanted != self.shown:
-                self._show(*wanted)
-            self._play_or_pause(past)
+            if selected != self.shown:
+                self._show(*selected)
+            self._play_or_pause(elapsed)
             for stage in self.stages:
                 if stage.step != min(int(self.slider.value), stage.episode.length):
                     stage.at(int(self.slider.value))
@@ -66,7 +66,7 @@ class Page:
             stage.show(task, number, floor)
         self.slider.max = max(stage.episode.length for stage in self.stages)
 
-    def _play_or_pause(self, past: float) -> None:
+    def _play_or_pause(self, elapsed: float) -> None:
         end = int(self.slider.max)
         if self.button.value:  # it was pressed
             self.button.value, self.playing = False, not self.playing
@@ -75,7 +75,7 @@ class Page:
         if self.slider.value != int(self.clock):  # it was moved
             self.clock = float(self.slider.value)
         if self.playing:
-            self.clock = min(end, self.clock + past * SPEEDS[self.speed.value] / self.stages[0].episode.step_seconds)
+            self.clock = min(end, self.clock + elapsed * SPEEDS[self.speed.value] / self.stages[0].episode.step_seconds)
             self.slider.value = int(self.clock)
             self.playing = self.clock < end
         label = "Pause" if self.playing else "Play"
@@ -100,32 +100,32 @@ class Page:
         gui.add_html(NOTES.format("".join(f"<p style='margin:0.5em 0'>{note}</p>" for note in notes)))
 
     def _task_name(self, task: int) -> str:
-        """The task's number, and how often each run got there."""
+        """The task's number, and how often each run reached its goal."""
         counts = [[all(episode.success) for episode in recording.episodes[task]] for recording in self.recordings]
         return f"{task + 1}: " + ", ".join(f"{sum(count)} of {len(count)} reached" for count in counts)
 
     def _lights(self) -> None:
-        """Plain lights: a picture of surroundings to be mirrored in everything would be slow without a graphics card."""
+        """Plain lights, because reflections of an environment map are slow without a graphics card."""
         self.server.scene.configure_environment_map(None)
         self.server.scene.configure_default_lights(enabled=False)
         self.server.scene.add_light_hemisphere("/sky", sky_color=(255, 255, 255), ground_color=(150, 150, 160), intensity=1.9)
-        above = self.stages[0].size * (0.8 * np.array(self.view.towards) + [-0.5, -0.3, 1.0])  # from behind the camera
+        above = self.stages[0].size * (0.8 * np.array(self.view.direction) + [-0.5, -0.3, 1.0])  # from behind the camera
         self.server.scene.add_light_directional("/sun", intensity=1.7, position=tuple(above), cast_shadow=True)
 
     def _camera(self, last: np.ndarray) -> None:
-        """Look at the middle of all stages from far enough to see them."""
+        """Point the camera at the middle of all stages, from far enough to see them; `last` is the offset of the last stage."""
         low, high = self.stages[0].extent[0], self.stages[-1].extent[1] + last
         middle = (low + high) / 2 + [0, 0, self.view.height * self.stages[0].size]
         size = np.ptp([low, high], axis=0)
-        away = self.view.distance * max(self.stages[0].size, 0.85 * float(size[self.view.beside]))
+        away = self.view.distance * max(self.stages[0].size, 0.85 * float(size[self.view.side_axis]))
         camera = self.server.initial_camera
-        camera.position = middle + away * np.array(self.view.towards)
+        camera.position = middle + away * np.array(self.view.direction)
         camera.look_at, camera.fov = middle, np.radians(45)
         camera.near, camera.far = away / 200, 20 * away
 
 
 def _legend(recording: Recording) -> str:
-    """A line of HTML; other texts on the page are shown by viser as they are."""
+    """A line of HTML about a run. Its texts are escaped here; viser escapes all others on the page."""
     color = "#{:02x}{:02x}{:02x}".format(*path_color(recording))
     kind = "teal: mollified value" if recording.mollified else "purple: no mollifier"
     return (
@@ -135,7 +135,7 @@ def _legend(recording: Recording) -> str:
 
 @contextmanager
 def serving(host: str, port: int | None) -> Iterator[Any]:
-    """A server at that address; without a port, at 8080 or the next free one."""
+    """A viser server at this address; without a port, at 8080 or the next free one."""
     try:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -143,10 +143,10 @@ def serving(host: str, port: int | None) -> Iterator[Any]:
     except (OSError, OverflowError) as error:
         at = host if port is None else f"{host}, port {port}"
         raise UsageError(f"cannot listen at {at} ({error}); choose another with --host and --port.") from None
-    # Viser prints its address and its end in its own way.
+    # Viser prints messages of its own when it starts and stops.
     with own_page_only(host) as guarded, redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=host, port=8080 if port is None else port, verbose=False)
-    server.request_share_url = lambda *_: None  # type: ignore[method-assign]  # no visitor may show it to the world
+    server.request_share_url = lambda *_: None  # type: ignore[method-assign]  # a visitor must not make it public
     try:
         if not guarded:
             raise MvlError(f"viser {viser.__version__} cannot be kept from answering foreign pages; install viser 1.1.1.")
@@ -157,5 +157,6 @@ def serving(host: str, port: int | None) -> Iterator[Any]:
 
 
 def address(server: Any) -> str:
+    """The address of the page, for a browser."""
     host = server.get_host()
     return f"http://{f'[{host}]' if ':' in host else host}:{server.get_port()}"

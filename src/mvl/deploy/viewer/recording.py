@@ -1,4 +1,4 @@
-"""What a run's policy does in its environment, kept to be shown."""
+"""Recordings of a run's policy in its environment, for the viewer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from mvl.deploy.viewer.episodes import Episode, physics, play_recorded
+from mvl.deploy.viewer.episodes import RecordedEpisode, physics, play_recorded
 from mvl.errors import UsageError
 from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.rollout import Act, starts
@@ -21,39 +21,40 @@ from mvl.tasks.maze import Maze
 from mvl.tasks.simulator import Simulator, quiet_simulators
 
 Report = Callable[[int, int], None]
-"""Called with the steps done and the steps there can be."""
+"""Called with (done, total) steps; the total is that of episodes of maximal length."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Episodes of a run's policy, and the model they were played in."""
+    """Episodes of a run's policy, and the MuJoCo model of their environment."""
 
     name: str
     description: Description
     model: Any
-    episodes: list[list[Episode]]
-    """Of each task."""
+    episodes: list[list[RecordedEpisode]]
+    """Episodes of each task."""
     maze: Maze | None
-    values: list[list[np.ndarray]]  # (rows, columns) V(s, goal) over the maze for each episode; empty where there is none
+    values: list[list[np.ndarray]]  # like `episodes`: V(s, goal) on the grid (rows, columns); or empty
 
     @property
     def mollified(self) -> bool:
+        """Whether the run's value was trained with the mollified regularizer."""
         return name_of("regularizer", self.description.experiment.recipe.regularizer) == "mollified"
 
 
 def check(runs: list[Path]) -> None:
-    """Refuse runs that cannot be shown, or not beside each other."""
+    """Refuse runs that cannot be shown, or cannot be shown side by side."""
     described = [RunFolder.open(run)[1] for run in runs]
     for run, description in zip(runs, described, strict=True):
         if not description.task.simulated or description.task.images:
-            raise UsageError(f"{run} was trained on {description.task}, which has no 3-D environment to look at.")
+            raise UsageError(f"{run} was trained on {description.task}, which has no 3-D environment; choose another run.")
     tasks = [description.task for description in described]
     if len({task.world or str(task) for task in tasks}) > 1:
-        raise UsageError(f"{' and '.join(map(str, tasks))} are different environments; look at them one at a time.")
+        raise UsageError(f"{' and '.join(map(str, tasks))} are different environments; view one run at a time.")
 
 
 def record(run: Path, episodes: int, seed: int, report: Report = lambda done, total: None) -> Recording:
-    """Episodes started as `mvl eval` starts them with that seed, of the run's first policy, with the value it acted on."""
+    """Record the episodes that `mvl eval` plays with this seed, for the run's first seed, and its value on mazes."""
     description, learner, state = restore(run)
     params = jax.tree.map(lambda leaf: leaf[:1], state.params)
     act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), params)
@@ -72,14 +73,16 @@ def record(run: Path, episodes: int, seed: int, report: Report = lambda done, to
 
 def _play_all(
     task: Task, simulator: Simulator, act: Act, episodes: int, seed: tuple[int, ...], report: Report
-) -> list[list[Episode]]:
+) -> list[list[RecordedEpisode]]:
+    """Play all episodes of all tasks."""
     longest, plan = task.episode_limit(simulator.env), starts(task.goals, episodes, seed)
     played = []
     for number, start in enumerate(plan):
 
         def choose(observation: np.ndarray, goal: np.ndarray, time: int, number: int = number) -> np.ndarray:
             rows = np.asarray(observation, np.float32)[None, None], np.asarray(goal, np.float32)[None, None]
-            return act(*rows, np.array([number]), time)[0, 0]
+            action: np.ndarray = act(*rows, np.array([number]), time)[0, 0]
+            return action
 
         def step(done: int, before: int = number * longest) -> None:
             report(before + done, len(plan) * longest)

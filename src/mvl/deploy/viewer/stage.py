@@ -1,4 +1,4 @@
-"""One run on the page: its environment, what moves in it, its path, its goal and its value."""
+"""One run on the page: its environment with moving bodies, path, goal and value."""
 
 from typing import Any
 
@@ -6,29 +6,29 @@ import numpy as np
 import trimesh
 from matplotlib import colormaps
 
-from mvl.deploy.viewer.episodes import Episode, tip_site
+from mvl.deploy.viewer.episodes import RecordedEpisode, tip_site
 from mvl.deploy.viewer.geometry import Shape, ground, moving, placed, shapes
 from mvl.deploy.viewer.recording import Recording
-from mvl.tasks.maze import CELLS
+from mvl.tasks.maze import POINTS_PER_CELL
 
 TEAL, PURPLE, ORANGE, GRAY, WHITE = (0, 158, 115), (123, 50, 148), (213, 94, 0), (222, 224, 227), (255, 255, 255)
-"""Paths of a mollified value, paths of any other; goals; floors; the lines of paths."""
+"""Colors of: paths of a mollified value, paths of any other value, goals, floors, lines along paths."""
 WAYPOINTS = 60
-"""Shown along a path."""
-GHOST, LIFT = 0.4, 0.07
-"""How solid a thing at its goal is drawn; how far above itself, if all it has to change is its color."""
+"""Number of balls along a path, evenly spaced in time."""
+GOAL_OPACITY, LIFT = 0.4, 0.07
+"""Opacity of the copy of an object at its goal; its height above the object if only the color has to change."""
 
 
 class Stage:
-    """A run's world. `show` sets it up for an episode, `at` moves it to a step of that episode."""
+    """A run's scene. `show` sets it up for an episode, `at` shows a step of that episode."""
 
-    def __init__(self, scene: Any, name: str, recording: Recording, offset: np.ndarray, beside: int) -> None:
-        self.scene, self.name, self.recording, self.beside = scene, name, recording, beside
+    def __init__(self, scene: Any, name: str, recording: Recording, offset: np.ndarray, side_axis: int) -> None:
+        self.scene, self.name, self.recording, self.side_axis = scene, name, recording, side_axis
         played = [episode for task in recording.episodes for episode in task]
         self.shapes = shapes(recording.model, np.concatenate([episode.colors for episode in played]))
         self.color = path_color(recording)
-        looks = [poses for episode in played for poses in (episode.poses[0], episode.target.poses)]
-        self.extent = ground(recording.model, self.shapes, looks)
+        states = [poses for episode in played for poses in (episode.poses[0], episode.target.poses)]
+        self.extent = ground(recording.model, self.shapes, states)
         self.size = float(np.ptp(self.extent, axis=0).max())
         scene.add_frame(name, show_axes=False, position=offset)
         self._floor()
@@ -38,21 +38,21 @@ class Stage:
             for body in sorted({shape.body for shape in self.shapes if self.moves[shape.body]})
         }
         self.meshes = [self._mesh(shape, start) for shape in self.shapes]
-        self.dressing: list[Any] = []
-        """What belongs to the episode shown."""
+        self.handles: list[Any] = []
+        """Scene objects of the current episode."""
 
     def show(self, task: int, number: int, floor_value: bool) -> None:
         """Set up an episode: its path, goal, value and label."""
-        for handle in self.dressing:
+        for handle in self.handles:
             handle.remove()
         self.episode = self.recording.episodes[task][number]
-        self.dressing = [*self._path(), *self._goal(), *self._label()]
+        self.handles = [*self._path(), *self._goal(), *self._label()]
         if floor_value and self.recording.values:
-            self.dressing.append(self._value(self.recording.values[task][number]))
+            self.handles.append(self._value(self.recording.values[task][number]))
         self.at(0)
 
     def at(self, step: int) -> None:
-        """Everything as it was after that many steps, or at the end if that came earlier."""
+        """Show the state after this many steps, or at the end of a shorter episode."""
         self.step = min(step, self.episode.length)
         for body, frame in self.bodies.items():
             pose = self.episode.poses[self.step, body]
@@ -70,18 +70,18 @@ class Stage:
         self.scene.add_box(f"{self.name}/floor", color=GRAY, dimensions=size, position=middle, cast_shadow=False)
 
     def _mesh(self, shape: Shape, start: np.ndarray) -> Any:
-        """A shape under the frame of its body, or fixed to the ground if it cannot move."""
+        """The mesh of a shape in the frame of its body, or fixed in the scene if the body cannot move."""
         red, green, blue, alpha = (int(part) for part in self.recording.episodes[0][0].colors[0, shape.geom])
-        under = f"{self.name}/body{shape.body}" if self.moves[shape.body] else self.name
+        parent = f"{self.name}/body{shape.body}" if self.moves[shape.body] else self.name
         vertices = shape.vertices if self.moves[shape.body] else placed(shape.vertices, start[shape.body])
         return self.scene.add_mesh_simple(
-            f"{under}/shape{shape.geom}", vertices, shape.faces, color=(red, green, blue),
+            f"{parent}/shape{shape.geom}", vertices, shape.faces, color=(red, green, blue),
             opacity=None if alpha == 255 else alpha / 255,
         )  # fmt: skip
 
     def _path(self) -> list[Any]:
         """A white line along every step, and waypoints evenly spaced in time."""
-        on_value = self.recording.maze is not None  # there the line is wide: purple is also the color of low values
+        on_value = self.recording.maze is not None  # a wide line is visible on it: purple is also the color of low values
         path = self.episode.path + np.array([0, 0, 0.012 * self.size * on_value])
         self.times = np.unique(np.linspace(0, self.episode.length, WAYPOINTS).round().astype(int))
         ball = trimesh.creation.icosphere(subdivisions=2, radius=0.009 * self.size)
@@ -96,13 +96,13 @@ class Stage:
         ]
 
     def _waypoint_colors(self) -> np.ndarray:
-        """Those ahead are pale."""
+        """Waypoints after the current step are pale."""
         color = np.array(self.color)
         shown = np.where((self.times <= self.step)[:, None], color, 255 - (255 - color) * 0.35)
-        return (255 * (shown / 255) ** 2.2).astype(np.uint8)  # colors of copies are taken as linear light, all others are not
+        return (255 * (shown / 255) ** 2.2).astype(np.uint8)  # viser takes these as linear RGB, but all other colors as sRGB
 
     def _goal(self) -> list[Any]:
-        """A pin where a walker has to go; else pale copies of what has to be moved, where it has to be."""
+        """In a maze, a pin at the goal; elsewhere, pale copies of the objects that have to change, at their goals."""
         if self.recording.maze is not None:
             unit = self.recording.maze.unit
             ball = trimesh.creation.icosphere(radius=0.16 * unit).apply_translation((0, 0, 0.8 * unit))
@@ -111,22 +111,23 @@ class Stage:
             pin: Any = trimesh.util.concatenate([ball, pole, foot])
             where = (*self.episode.goal[:2], 0)
             return [self.scene.add_mesh_simple(f"{self.name}/goal", pin.vertices, pin.faces, color=ORANGE, position=where)]
-        return [handle for shape in self.shapes for handle in self._ghost(shape)]
+        return [handle for shape in self.shapes for handle in self._goal_copy(shape)]
 
-    def _ghost(self, shape: Shape) -> list[Any]:
-        model, target, first = self.recording.model, self.episode.target, self.episode
+    def _goal_copy(self, shape: Shape) -> list[Any]:
+        """A pale copy of a shape at its goal; none for the robot, and if nothing has to change."""
+        model, target, episode = self.recording.model, self.episode.target, self.episode
         site = tip_site(model)
         robot = site is not None and model.body_rootid[shape.body] == model.body_rootid[model.site_bodyid[site]]
-        pose, color = target.poses[shape.body], first.colors[0, shape.geom]
-        moved = np.abs(pose - first.poses[0, shape.body]).max() > 0.01
-        turned = (target.colors[shape.geom] != color).any()
-        if robot or not (moved or turned):
+        pose, color = target.poses[shape.body], episode.colors[0, shape.geom]
+        moved = np.abs(pose - episode.poses[0, shape.body]).max() > 0.01
+        recolored = (target.colors[shape.geom] != color).any()
+        if robot or not (moved or recolored):
             return []
         color, pose = (color, pose) if moved else (target.colors[shape.geom], pose + np.eye(7)[2] * LIFT)
         name = f"{self.name}/goal{shape.geom}"
         return [
             self.scene.add_mesh_simple(
-                name, shape.vertices, shape.faces, color=tuple(int(part) for part in color[:3]), opacity=GHOST,
+                name, shape.vertices, shape.faces, color=tuple(int(part) for part in color[:3]), opacity=GOAL_OPACITY,
                 position=pose[:3], wxyz=pose[3:], cast_shadow=False,
             )
         ]  # fmt: skip
@@ -134,17 +135,17 @@ class Stage:
     def _label(self) -> list[Any]:
         (left, near, height), (right, far, _) = self.extent
         text = f"{self.recording.name}: {outcome(self.episode)}"
-        where = ((left + right) / 2, near, height) if self.beside == 0 else (right, (near + far) / 2, height)
+        where = ((left + right) / 2, near, height) if self.side_axis == 0 else (right, (near + far) / 2, height)
         return [self.scene.add_label(f"{self.name}/label", text, position=where, font_screen_scale=1.3, anchor="top-center")]
 
     def _value(self, values: np.ndarray) -> Any:
-        """The value surface as a picture just above the floor, its colors spread over what is free."""
+        """The value surface as a picture just above the floor; the color scale covers the values at free points."""
         maze = self.recording.maze
         assert maze is not None
         free = values[maze.grid()[2]]
         scaled = np.clip((values - free.min()) / max(float(np.ptp(free)), 1e-9), 0, 1)
-        hidden = CELLS // 2  # the outer walls stand on the rim; without it, it cannot show from outside
-        picture = (255 * colormaps["viridis"](scaled)[hidden:-hidden, hidden:-hidden, :3]).astype(np.uint8)
+        rim = POINTS_PER_CELL // 2  # half of the outer walls, cut off so that the picture ends inside them
+        picture = (255 * colormaps["viridis"](scaled)[rim:-rim, rim:-rim, :3]).astype(np.uint8)
         left, right, bottom, top = maze.extent
         size = (right - left - maze.unit, top - bottom - maze.unit)
         where = ((left + right) / 2, (bottom + top) / 2, 0.002 * self.size)
@@ -152,10 +153,12 @@ class Stage:
 
 
 def path_color(recording: Recording) -> tuple[int, int, int]:
+    """RGB color of a run's paths."""
     return TEAL if recording.mollified else PURPLE
 
 
-def outcome(episode: Episode) -> str:
+def outcome(episode: RecordedEpisode) -> str:
+    """The result of an episode, for its label."""
     if len(episode.success) > 1:
         return f"{sum(episode.success)} of {len(episode.success)} subtasks in {episode.length} steps"
     return f"reached in {episode.length} steps" if episode.success[0] else f"not reached in {episode.length} steps"

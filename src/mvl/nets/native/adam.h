@@ -1,4 +1,4 @@
-// A step of Adam, and of the copies that slowly follow the parameters.
+// A step of Adam, and of the target networks, which are moving averages of the parameters.
 
 #pragma once
 
@@ -7,12 +7,12 @@
 #include "products.h"
 
 struct Rates {
-  float first, second;     // how much the averages keep, beta_1 and beta_2
-  float epsilon, follow;   // follow: how much a copy moves
+  float first, second;     // beta_1 and beta_2
+  float epsilon, follow;   // follow: share by which a target network moves
   float step, correction;  // rate / (1 - beta_1^t) and 1 / (1 - beta_2^t)
 };
 
-// Parameters, averages of the gradient and of its square, and the copies, or null; each read and written in the same place.
+// Parameters, averages of the gradient and of its square, and target networks (null if there are none), updated in place.
 struct Moving {
   float *parameter, *mean, *square, *copy;
   const float* gradient;
@@ -23,7 +23,7 @@ inline Vector root(Vector v) {
   return v;
 }
 
-// Lanes of one kind, a whole vector or a single number, from place i on.
+// Updates the numbers from index i on: a whole vector or a single number, depending on Lanes.
 template <typename Lanes, typename Load, typename Store, typename Root>
 inline void adam_at(const Moving& at, size_t i, const Rates& rates, Load load, Store store, Root root) {
   const Lanes p = load(at.parameter + i), g = load(at.gradient + i);

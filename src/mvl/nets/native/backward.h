@@ -1,29 +1,29 @@
-// From gradients of the outputs to those of everything.
+// Backward pass: from the gradient of the outputs to the gradients of all parameters and of h_0.
 
 #pragma once
 
 #include "mlp.h"
 
-// Where one thread adds up gradients for its part of the rows.
+// Memory in which one thread sums gradients over its part of the rows.
 struct Sums {
-  std::vector<float*> kernels;  // of the folded ones: padded to whole tiles, or with inputs along memory, if narrow
+  std::vector<float*> weights;  // gradients of the folded weights: padded to whole tiles, or transposed if narrow
   std::vector<float*> biases;
   float* base;  // (period, width)
 
-  static size_t kernel_size(const Layer& layer, size_t stride) {
+  static size_t weights_size(const Layer& layer, size_t stride) {
     return Arena<0>::rounded_up((layer.narrow ? layer.outputs : rounded(layer.inputs, kTileRows)) * stride);
   }
   static size_t size(const Network& net, size_t stride) {
     size_t size = Arena<0>::rounded_up(size_t(net.period) * net.layers[0].outputs + kLanes);
-    for (const Layer& layer : net.layers) size += kernel_size(layer, stride) + stride;
+    for (const Layer& layer : net.layers) size += weights_size(layer, stride) + stride;
     return size;
   }
   static Sums in(float* memory, const Network& net, size_t stride) {
     Sums sums;
     std::fill(memory, memory + size(net, stride), 0.0f);
     for (const Layer& layer : net.layers) {
-      sums.kernels.push_back(memory);
-      sums.biases.push_back(memory += kernel_size(layer, stride));
+      sums.weights.push_back(memory);
+      sums.biases.push_back(memory += weights_size(layer, stride));
       memory += stride;
     }
     sums.base = memory;
@@ -31,7 +31,7 @@ struct Sums {
   }
 };
 
-// h becomes gelu(h), and its derivative goes beside it.
+// Replaces h by gelu(h), and writes its derivative to `slope`.
 inline Moments activate_with_slope(float* row, float* slope, int width, bool norm) {
   Vector total{}, squares{};
   for (int c = 0; c < width; c += kLanes) {
@@ -44,8 +44,8 @@ inline Moments activate_with_slope(float* row, float* slope, int width, bool nor
   return norm ? moments(total, squares, width) : Moments{};
 }
 
-// The gradient of a layer's output goes into that of its bias and is multiplied by the row's rate. Returns the factor on
-// (gelu(h) - mean) in the gradient that comes through the rate: -r^2 sum_j dh_j (h_j - f_j) / width.
+// Adds the gradient of a layer's output to that of its bias, and multiplies it by the row's rate r = 1 / std. Returns the
+// factor of (gelu(h) - mean) in the part of the gradient that is due to r: -r^2 sum_j dh_j (h_j - f_j) / width.
 inline float through_rate(float* gradient, const float* above, const float* bias, const Layer& layer, Moments found, bool norm,
                           float* bias_sums) {
   float total = 0;
@@ -66,12 +66,12 @@ inline float through_rate(float* gradient, const float* above, const float* bias
 }
 
 inline void narrow_backward(const Layer& layer, const float* panels, const float* activations, const float* gradient, int rows,
-                            float* kernel_sums, float* to, size_t stride) {
+                            float* weight_sums, float* to, size_t stride) {
   for (int r = 0; r < rows; ++r, activations += stride, gradient += stride, to += stride)
     for (int i = 0; i < layer.inputs; i += kLanes) {
       Vector total{};
       for (int o = 0; o < layer.outputs; ++o) {
-        float* sums = kernel_sums + o * stride + i;
+        float* sums = weight_sums + o * stride + i;
         store(sums, load(sums) + gradient[o] * load(activations + i));
         total += gradient[o] * load(panels + o * stride + i);
       }
@@ -79,14 +79,15 @@ inline void narrow_backward(const Layer& layer, const float* panels, const float
     }
 }
 
-// (gradient + pull (activation - mean)) slope, the gradient of h; zero beyond the width.
+// The gradient of h: (gradient + pull (activation - mean)) slope; zero beyond the width.
 inline void through_activation(float* row, const float* activations, const float* slope, float pull, float mean, int width) {
   for (int c = 0; c < width; c += kLanes)
     store(row + c, (load(row + c) + pull * (load(activations + c) - mean)) * load(slope + c));
   std::fill(row + width, row + rounded(width, kTileColumns), 0.0f);
 }
 
-// One block of rows; `kept` has h_0, h_1, ... and the outputs, `above` the outputs' gradients, `below` takes those of h_0.
+// Backward pass of one block of rows; `kept` has h_0, h_1, ... and the outputs, `above` is the gradient of the outputs,
+// and the gradient of h_0 is written to `below`.
 inline void backward(const Network& net, const std::vector<Prepared>& ready, int from, int rows,
                      const std::vector<const float*>& kept, const float* above, const Sums& sums, float* below) {
   const size_t stride = net.stride(), block = (kBlock + kTileRows) * stride;
@@ -104,9 +105,9 @@ inline void backward(const Network& net, const std::vector<Prepared>& ready, int
       const float* value = kept[l] + size_t(from + r) * layer.outputs;
       pulls[r] = through_rate(now + r * stride, value, ready[l].bias, layer, found[r], net.norm(), sums.biases[l]);
     }
-    if (layer.narrow) narrow_backward(layer, ready[l].panels, activations, now, rows, sums.kernels[l], then, stride);
+    if (layer.narrow) narrow_backward(layer, ready[l].panels, activations, now, rows, sums.weights[l], then, stride);
     else {
-      add_outer(activations, layer.inputs, now, layer.outputs, rows, stride, sums.kernels[l], stride);
+      add_outer(activations, layer.inputs, now, layer.outputs, rows, stride, sums.weights[l], stride);
       product(now, rounded(rows, kTileRows), layer.outputs, ready[l].panels, layer.inputs, then, stride);
     }
     for (int r = 0; r < rows; ++r)
@@ -120,22 +121,22 @@ inline void backward(const Network& net, const std::vector<Prepared>& ready, int
   }
   const int features = net.layers[0].inputs;
   fetch(net.x + size_t(from) * features, rows, features, activations, stride);
-  add_outer(activations, features, now, width, rows, stride, sums.kernels[0], stride);
+  add_outer(activations, features, now, width, rows, stride, sums.weights[0], stride);
 }
 
-// Where the gradients of a layer go.
+// Memory for the gradients of a layer; null for those that are not needed.
 struct LayerGradients {
-  float *kernel, *bias, *scale, *shift;
+  float *weights, *bias, *scale, *shift;
 };
 
-// dK = scale (D - mean) + shift df of one input, and the sums over outputs of (D - mean) K and df K.
-inline void unfold_row(const float* sums, size_t along, const float* means, const float* bias, const float* kernel, float scale,
+// For one input: dK = scale (D - mean) + shift df, and the sums over outputs of (D - mean) K and df K (see `unfold`).
+inline void unfold_row(const float* sums, size_t along, const float* means, const float* bias, const float* weights, float scale,
                        float shift, int outputs, float* gradient, float* scale_gradient, float* shift_gradient) {
   Vector centered_total{}, bias_total{};
   float centered_rest = 0, bias_rest = 0;
   int o = 0;
   for (; along == 1 && o + kLanes <= outputs; o += kLanes) {
-    const Vector centered = load(sums + o) - load(means + o), k = load(kernel + o), b = load(bias + o);
+    const Vector centered = load(sums + o) - load(means + o), k = load(weights + o), b = load(bias + o);
     store(gradient + o, scale * centered + shift * b);
     centered_total += centered * k;
     bias_total += b * k;
@@ -143,8 +144,8 @@ inline void unfold_row(const float* sums, size_t along, const float* means, cons
   for (; o < outputs; ++o) {
     const float centered = sums[o * along] - means[o];
     gradient[o] = scale * centered + shift * bias[o];
-    centered_rest += centered * kernel[o];
-    bias_rest += bias[o] * kernel[o];
+    centered_rest += centered * weights[o];
+    bias_rest += bias[o] * weights[o];
   }
   if (scale_gradient) {
     *scale_gradient = sum(centered_total) + centered_rest;
@@ -156,12 +157,12 @@ inline void add(const float* from, size_t count, float* to) {
   for (size_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-// All parts together, and the folding undone: with D the sums for a folded kernel and df those for its bias,
+// Adds the sums of all threads and undoes the folding: with D the gradient of the folded weights and df that of the bias,
 // dK = scale (D - mean) + shift df, dscale = sum_o (D - mean) K, dshift = sum_o df K, the mean being over inputs.
 inline void unfold(const Layer& layer, const std::vector<Sums>& parts, int index, size_t stride, const LayerGradients& to) {
-  float *sums = parts[0].kernels[index], *bias = parts[0].biases[index];
+  float *sums = parts[0].weights[index], *bias = parts[0].biases[index];
   for (size_t p = 1; p < parts.size(); ++p) {
-    add(parts[p].kernels[index], Sums::kernel_size(layer, stride), sums);
+    add(parts[p].weights[index], Sums::weights_size(layer, stride), sums);
     add(parts[p].biases[index], layer.outputs, bias);
   }
   if (to.bias) std::memcpy(to.bias, bias, 4 * layer.outputs);
@@ -175,8 +176,8 @@ inline void unfold(const Layer& layer, const std::vector<Sums>& parts, int index
   for (float& mean : means) mean /= layer.inputs;
   for (int i = 0; i < layer.inputs; ++i) {
     const size_t place = size_t(i) * layer.outputs;
-    unfold_row(sums + i * down, along, means.data(), bias, layer.kernel + place, layer.scale ? layer.scale[i] : 1.0f,
-               layer.scale ? layer.shift[i] : 0.0f, layer.outputs, to.kernel + place, to.scale ? to.scale + i : nullptr,
+    unfold_row(sums + i * down, along, means.data(), bias, layer.weights + place, layer.scale ? layer.scale[i] : 1.0f,
+               layer.scale ? layer.shift[i] : 0.0f, layer.outputs, to.weights + place, to.scale ? to.scale + i : nullptr,
                to.shift ? to.shift + i : nullptr);
   }
 }

@@ -11,10 +11,10 @@ from pathlib import Path
 
 @contextmanager
 def private_folder(path: Path) -> Iterator[int]:
-    """Yields a descriptor of the folder, which is created if missing.
+    """Yields a file descriptor of the folder, which is created if missing.
 
-    Raises OSError if the folder is a symbolic link, belongs to another user, or is writable by others: whoever can write to it
-    could have this process run any code.
+    Raises OSError if the folder is a symbolic link, belongs to another user, or is writable by others: a user who can write to it
+    could make this process run any code.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
@@ -31,7 +31,7 @@ def private_folder(path: Path) -> Iterator[int]:
 
 
 def store(folder: int, stem: str, content: bytes) -> str:
-    """Write a library to the folder (a descriptor) in one step, so that no process finds a part of it; returns its name."""
+    """Write a library to the folder (a descriptor) atomically, so that no process reads an incomplete one; return its name."""
     name = _named(content, stem)
     partial = f"{name}.{secrets.token_hex(8)}"
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
@@ -58,12 +58,13 @@ def find(folder: int, stem: str) -> tuple[str, str]:
 
 
 def path_in(folder: int, path: Path, name: str) -> Path:
-    """Path of a file in the opened folder, which stays the same folder even if another takes its place at `path`."""
+    """Path of a file in the opened folder; it stays valid if another folder is put at `path`."""
     opened = Path(f"/proc/self/fd/{folder}")
     return (opened if opened.exists() else path) / name
 
 
 def _defect(folder: int, name: str, stem: str) -> str:
+    """Why a library in the folder must not be loaded; empty if it is intact."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except OSError as error:
@@ -76,10 +77,12 @@ def _defect(folder: int, name: str, stem: str) -> str:
 
 
 def _named(content: bytes, stem: str) -> str:
+    """File name of a library with this content."""
     return f"{stem}-{hashlib.sha256(content).hexdigest()}.so"
 
 
 def _untrusted(status: os.stat_result) -> str:
+    """Why other users could have changed a file or folder; empty if they could not."""
     if status.st_uid != os.geteuid():
         return "belongs to another user"
     return "is writable by others" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""

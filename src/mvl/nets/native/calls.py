@@ -1,6 +1,6 @@
 """Calls of the C++ functions, which take and return float32 arrays on a CPU."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -12,18 +12,21 @@ from mvl.nets.native.library import disabled_reason
 
 
 def enabled(*arrays: Array) -> bool:
-    """Whether a computation on these arrays, traced here, is to run natively."""
+    """Whether a computation on these arrays, in the current trace, can run natively."""
     return all(array.dtype == jnp.float32 for array in arrays) and not _partitioned() and not disabled_reason()
 
 
 def _partitioned() -> bool:
-    """Whether the compiler partitions this program over several devices: it could not do that to a call of foreign code."""
+    """Whether the compiler partitions this program over several devices, which is impossible for a call of C++ code."""
     mesh = jax.sharding.get_abstract_mesh()
     return any(size > 1 and kind == AxisType.Auto for size, kind in zip(mesh.axis_sizes, mesh.axis_types, strict=True))
 
 
-def call(target: str, shapes: Sequence[tuple[int, ...]], *arrays: Array, aliases: dict[int, int] | None = None, **settings: Any):
-    """Arrays of these shapes, computed by a C++ function; with aliases (argument: result), in the arguments' memory."""
-    made = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
-    function = jax.ffi.ffi_call(target, made, vmap_method="sequential", input_output_aliases=aliases)
+def call(
+    target: str, shapes: Sequence[tuple[int, ...]], *arrays: Array, aliases: dict[int, int] | None = None, **settings: Any
+) -> Sequence[Array]:
+    """Results of these shapes of a C++ function; `aliases` (argument: result) have results in the memory of arguments."""
+    described: Callable[..., jax.ShapeDtypeStruct] = jax.ShapeDtypeStruct
+    results = [described(shape, jnp.float32) for shape in shapes]
+    function = jax.ffi.ffi_call(target, results, vmap_method="sequential", input_output_aliases=aliases)
     return function(*arrays, **settings, devices=jax.local_device_count())  # devices share the cores

@@ -1,5 +1,5 @@
-// Checks of what a caller passes, made before any memory is touched. A failed check throws; `guarded` makes it an ffi::Error.
-// Messages are composed only when a check fails: an entry point makes dozens of checks in every call.
+// Checks of arguments, made before any memory is accessed. A failed check throws; `guarded` turns that into an ffi::Error.
+// Messages are composed only when a check fails, because every call makes dozens of checks.
 
 #pragma once
 
@@ -34,7 +34,7 @@ void check(bool holds, const Parts&... parts) {
   if (!holds) fail(parts...);
 }
 
-// What an array is called in a message: "the bias of layer 2".
+// Name of an array in a message: "the bias of layer 2".
 struct Name {
   const char* what;
   int64_t index = -1;
@@ -64,7 +64,7 @@ inline void check_shape(const Array& array, std::initializer_list<int64_t> wante
 
 inline void check_same_shape(const Array& array, const Array& like, Name name) { check_shape_is(array, like.dimensions(), name); }
 
-// The shape of an array of this rank, whose sizes are small enough to be counted by an int.
+// The shape of an array; fails if it does not have this rank, or has a size that does not fit into an int.
 inline Shape checked_shape(const Array& array, size_t rank, Name name) {
   const Shape shape = array.dimensions();
   check(shape.size() == rank, name, " has rank ", shape.size(), ", expected ", rank);
@@ -73,7 +73,7 @@ inline Shape checked_shape(const Array& array, size_t rank, Name name) {
   return shape;
 }
 
-// All variadic arguments or results as arrays, which fails if one is not of floats.
+// All variadic arguments or results as arrays; fails if one is not of type float.
 template <typename Remaining>
 std::vector<Array> arrays_of(const Remaining& remaining, const char* kind) {
   std::vector<Array> arrays;
@@ -87,7 +87,7 @@ std::vector<Array> arrays_of(const Remaining& remaining, const char* kind) {
   return arrays;
 }
 
-// How many threads a call may use: devices share the pool.
+// How many threads a call may use: the devices share the pool equally.
 inline int threads_for(const ffi::ThreadPool& pool, int64_t devices) {
   check(devices > 0, "devices is ", devices, ", expected at least 1");
   return std::max<int64_t>(1, pool.num_threads() / devices);

@@ -1,4 +1,4 @@
-// The functions that XLA calls.
+// The functions that XLA calls: forward pass, backward pass and Adam.
 
 #include <atomic>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// Work on all items, by this thread and by those of the pool that are free before it has done them.
+// Calls work(item) for all items, on this thread and on idle threads of the pool.
 void for_each(ffi::ThreadPool& pool, int threads, int items, std::function<void(int)> work) {
   struct Shared {
     std::function<void(int)> work;
@@ -30,7 +30,7 @@ void for_each(ffi::ThreadPool& pool, int threads, int items, std::function<void(
   while (shared->done.load() < items) std::this_thread::yield();
 }
 
-// The heads of an ensemble; arrays of all heads have them along their first axis.
+// The heads of an ensemble; arrays have the heads along their first axis.
 struct Ensemble {
   std::vector<Network> heads;
   int each;  // arrays per layer after the first
@@ -82,7 +82,7 @@ void check_hidden(const Ensemble& all, const Array* hidden, size_t count) {
     check_shape(hidden[i], {int64_t(all.heads.size()), net.rows, net.layers[i].outputs}, {"hidden layer ", int64_t(i)});
 }
 
-// Every layer of every head, ready for products.
+// All layers of all heads, prepared for products.
 std::vector<std::vector<Prepared>> prepared(const Ensemble& all, Arena<0>& arena, bool backward, ffi::ThreadPool& pool,
                                             int threads) {
   const int layers = all.heads[0].layers.size(), heads = all.heads.size();
@@ -135,14 +135,14 @@ ffi::Error run_forward(ffi::ThreadPool pool, Array x, Array base, Array first, A
   });
 }
 
-// What the backward pass of an ensemble reads and writes besides the ensemble itself.
+// Arrays of the backward pass in addition to the ensemble.
 struct Backward {
   const Array *hidden, *gradient;  // h_0, h_1, ... and the outputs; the outputs' gradients
   Array below, base;               // gradients of h_0 and of base
   std::vector<Array> layers;       // gradients of the first weights, then of each layer's arrays
 };
 
-// Rows are divided in a fixed way, so that sums do not depend on the number of threads.
+// Backward pass of all heads. Rows are always split in the same way, so that sums do not depend on the number of threads.
 void backward_all(ffi::ThreadPool& pool, int threads, const Ensemble& all, const Backward& given) {
   const Network& like = all.heads[0];
   const size_t stride = like.stride(), heads = all.heads.size();
@@ -203,8 +203,8 @@ ffi::Error run_backward(ffi::ThreadPool pool, Array x, Array base, Array first, 
   });
 }
 
-// Checks the arrays of Adam: `given` has gradients, parameters, means, squares of all leaves and then copies; `made` has all but
-// the gradients, in the memory of the arguments.
+// Checks the arrays of Adam: `given` has gradients, parameters, means, squares of all leaves and then copies (the target
+// networks); `made` has all but the gradients, in the memory of the arguments.
 void check_adam(const std::vector<Array>& given, const std::vector<Array>& made, ffi::Span<const int64_t> copies) {
   const size_t leaves = copies.size();
   check(given.size() >= 4 * leaves, given.size(), " arrays are too few for ", leaves, " parameters");
@@ -228,7 +228,7 @@ void check_adam(const std::vector<Array>& given, const std::vector<Array>& made,
 }
 
 // (beta_1, beta_2, epsilon, follow, step, correction), then gradients, parameters, means and squares of all leaves, then copies,
-// of which leaf i has number copies[i], or none if that is negative -> all but the rates and gradients, in the same memory.
+// where leaf i has the copy number copies[i], or none if negative -> all but the rates and gradients, in the same memory.
 ffi::Error run_adam(ffi::ThreadPool pool, Array rates, Arrays arrays, Results results, ffi::Span<const int64_t> copies,
                     int64_t devices) {
   return guarded("mvl_adam", [&] {

@@ -1,4 +1,4 @@
-// From inputs to outputs.
+// Forward pass: from the inputs to the outputs.
 
 #pragma once
 
@@ -13,7 +13,7 @@ inline void narrow_product(const float* left, int rows, const Layer& layer, cons
     }
 }
 
-// Sums of products become activations, in place; the pre-activations go where they are kept, if they are.
+// Replaces a row of a matrix product by activations; the pre-activations are written to `kept` unless it is null.
 inline Moments activate(float* row, Moments before, const float* bias, int width, bool norm, float* kept) {
   Vector total{}, squares{};
   for (int c = 0; c < width; c += kLanes) {
@@ -27,7 +27,7 @@ inline Moments activate(float* row, Moments before, const float* bias, int width
   return norm ? moments(total, squares, width) : Moments{};
 }
 
-// One block of rows from input to output; `kept` has h_0, h_1, ... for the backward pass, if there is one.
+// Forward pass of one block of rows; h_0, h_1, ... are written to `kept` for the backward pass, unless it is empty.
 inline void forward(const Network& net, const std::vector<Prepared>& ready, int from, float* output,
                     const std::vector<float*>& kept) {
   const size_t stride = net.stride(), block = (kBlock + kTileRows) * stride;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Vectors as wide as the processor's, and matrix products made of tiles that stay in its registers.
+// Vectors as wide as the processor's, and matrix products computed in tiles that fit into its registers.
 
 #include <algorithm>
 #include <cstdint>
@@ -32,9 +32,9 @@ inline float sum(Vector v) {
   return total;
 }
 
-// 2^v for |v| <= 126: the whole part goes into the exponent, a polynomial does the rest (to 2e-7 of the value).
+// 2^v for |v| <= 126: the integer part becomes the exponent, 2^fraction is a polynomial (relative error 2e-7).
 inline Vector exp2(Vector v) {
-  const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
+  const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   Vector shifted = v + shift, f = v - (shifted - shift);
   Vector p = every(1.327647168e-3f);
   for (float next : {9.675541332e-3f, 5.550713274e-2f, 2.402211972e-1f, 6.931469671e-1f, 1.000000072f}) p = p * f + next;
@@ -45,8 +45,8 @@ inline int rounded(int count, int unit) { return (count + unit - 1) / unit * uni
 
 inline size_t packed_size(int rows, int columns) { return size_t(rows) * rounded(columns, kTileColumns); }
 
-// The columns of scale * matrix - lowered (or of the matrix alone) in panels of kTileColumns, so that a product reads its
-// right side in order.
+// Packs scale * matrix - lowered (or the matrix, if scale is null) into panels of kTileColumns columns, so that a product
+// reads its right side in order.
 inline void pack(const float* matrix, int rows, int columns, const float* scale, const float* lowered, float* panels) {
   for (int c = 0; c < columns; c += kTileColumns) {
     const int width = std::min(kTileColumns, columns - c);
@@ -64,7 +64,7 @@ inline void pack(const float* matrix, int rows, int columns, const float* scale,
 
 typedef float Four __attribute__((vector_size(16)));
 
-// Four rows of a matrix, `row` floats apart, as four columns that lie `to_row` floats apart.
+// Transposes a 4 x 4 block of scale * matrix - lowered; rows are `row` floats apart in `from` and `to_row` in `to`.
 inline void transpose_four(const float* from, size_t row, const float* scale, const float* lowered, float* to, size_t to_row) {
   Four in[4], low{};
   if (scale) std::memcpy(&low, lowered, sizeof low);
@@ -79,7 +79,7 @@ inline void transpose_four(const float* from, size_t row, const float* scale, co
   for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_row, &out[i], sizeof out[i]);
 }
 
-// The same of the transposed matrix, which has `rows` columns.
+// As `pack`, for the transposed matrix, which has `rows` columns.
 inline void pack_transposed(const float* matrix, int rows, int columns, const float* scale, const float* lowered, float* panels) {
   for (int r = 0; r < rows; r += kTileColumns, panels += size_t(columns) * kTileColumns) {
     const int width = std::min(kTileColumns, rows - r), even = columns / 4 * 4, whole = width / 4 * 4;
@@ -96,7 +96,7 @@ inline void pack_transposed(const float* matrix, int rows, int columns, const fl
   }
 }
 
-// One tile of a product; `row` and `next` lead along the left side, to the tile's next row and to the next summand.
+// One tile of a product; on the left side, `row` floats lie between rows of the tile and `next` between summands.
 template <bool kAdd>
 inline void tile(const float* left, size_t row, size_t next, const float* right, size_t right_next, int summands, float* to,
                  size_t to_row) {
@@ -116,14 +116,14 @@ inline void tile(const float* left, size_t row, size_t next, const float* right,
   }
 }
 
-// to (rows, columns) = left (rows, summands) times packed panels. Rows are whole tiles.
+// to (rows, columns) = left (rows, summands) times packed panels; `rows` is a multiple of kTileRows.
 inline void product(const float* left, int rows, int summands, const float* panels, int columns, float* to, size_t stride) {
   for (int c = 0; c < columns; c += kTileColumns, panels += size_t(summands) * kTileColumns)
     for (int r = 0; r < rows; r += kTileRows)
       tile<false>(left + r * stride, stride, 1, panels, kTileColumns, summands, to + r * stride + c, stride);
 }
 
-// to (inputs, outputs) += the transposed left (rows, inputs) times right (rows, outputs): the gradient of a kernel.
+// to (inputs, outputs) += the transposed left (rows, inputs) times right (rows, outputs): a gradient of weights.
 inline void add_outer(const float* left, int inputs, const float* right, int outputs, int rows, size_t stride, float* to,
                       size_t to_stride) {
   for (int c = 0; c < outputs; c += kTileColumns)

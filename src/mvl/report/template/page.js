@@ -1,10 +1,10 @@
 "use strict";
 const root = document.documentElement;
 const theme = document.getElementById("theme");
-const asked = window.matchMedia("(prefers-color-scheme: dark)");
+const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function isDark() {
-  return root.dataset.theme ? root.dataset.theme === "dark" : asked.matches;
+  return root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches;
 }
 
 function show() {
@@ -15,11 +15,11 @@ theme.addEventListener("click", () => {
   root.dataset.theme = isDark() ? "light" : "dark";
   show();
 });
-asked.addEventListener("change", show);
+prefersDark.addEventListener("change", show);
 show();
 
-// The browser's own controls would cover a small film; without scripts they stay.
-function steer(button, films, shown) {
+// A button plays and pauses videos: the browser's own controls would cover small ones, and are used only without scripts.
+function control(button, films, label) {
   button.hidden = false;
   button.addEventListener("click", () => {
     const play = button.getAttribute("aria-pressed") !== "true";
@@ -32,7 +32,7 @@ function steer(button, films, shown) {
       film.addEventListener(event, () => {
         const playing = films.every((one) => !one.paused);
         button.setAttribute("aria-pressed", String(playing));
-        button.textContent = (playing ? "Pause" : "Play") + shown;
+        button.textContent = (playing ? "Pause" : "Play") + label;
       });
     }
   }
@@ -41,10 +41,10 @@ function steer(button, films, shown) {
 for (const button of document.querySelectorAll("button.film")) {
   const film = button.parentElement.querySelector("video");
   film.removeAttribute("controls");
-  steer(button, [film], "");
+  control(button, [film], "");
 }
 for (const button of document.querySelectorAll("button.films-all")) {
-  steer(button, [...document.getElementById(button.getAttribute("aria-controls")).querySelectorAll("video")], " all");
+  control(button, [...document.getElementById(button.getAttribute("aria-controls")).querySelectorAll("video")], " all");
 }
 
 addEventListener("beforeprint", () => {

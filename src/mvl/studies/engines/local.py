@@ -1,4 +1,4 @@
-"""Runs on this machine: a process for each, one per core or device at a time."""
+"""Jobs as processes of this machine, one per core or device at a time."""
 
 import subprocess
 import time
@@ -7,32 +7,32 @@ from dataclasses import dataclass
 
 from mvl.errors import MvlError
 from mvl.machine import core_numbers
-from mvl.studies.engines import Report, verdict
+from mvl.studies.engines import Report, failure_reason
 from mvl.studies.job import Job
-from mvl.studies.process import begin, finished, stop
+from mvl.studies.process import exit_code, start, stop
 
-PAUSE = 0.5
+POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Place:
-    """Room for one run: a core, or a device."""
+    """Where one run computes: a core or a device."""
 
     core: str = "any"
     device: int | None = None
 
 
 def places(backend: str, devices: int, at_once: int | None) -> list[Place]:
-    """One per core of a CPU, else one per device, which more at once would share."""
+    """Places for `at_once` runs: one per core on a CPU, else one per device; more runs than that share cores or devices."""
     if backend != "cpu":
         return [Place(device=index % devices) for index in range(at_once or devices)]
     cores = core_numbers()
     return [Place(core=str(cores[index % len(cores)])) for index in range(at_once or len(cores))]
 
 
-def run(jobs: Sequence[Job], report: Report, room: Sequence[Place]) -> dict[Job, str]:
-    """Ctrl-C lets those that run save what they have."""
-    waiting, free = list(jobs), list(room)
+def run(jobs: Sequence[Job], report: Report, free_places: Sequence[Place]) -> dict[Job, str]:
+    """Run the jobs and return those that failed, each with the reason; on Ctrl-C running jobs save a checkpoint first."""
+    waiting, free = list(jobs), list(free_places)
     running: dict[Job, tuple[subprocess.Popen[bytes], Place]] = {}
     ended: dict[Job, str] = {}
     try:
@@ -40,7 +40,7 @@ def run(jobs: Sequence[Job], report: Report, room: Sequence[Place]) -> dict[Job,
             while waiting and free:
                 job, place = waiting.pop(0), free.pop(0)
                 try:
-                    running[job] = begin(job.order(), place.core, place.device), place
+                    running[job] = start(job.spec(), place.core, place.device), place
                 except (MvlError, OSError) as error:
                     ended[job] = f"could not be started: {error}"
                     free.append(place)
@@ -48,10 +48,10 @@ def run(jobs: Sequence[Job], report: Report, room: Sequence[Place]) -> dict[Job,
                 if process.poll() is not None:
                     del running[job]
                     free.append(place)
-                    ended[job] = verdict(job, finished(process))
+                    ended[job] = failure_reason(job, exit_code(process))
             report(list(running), ended)
             if running:
-                time.sleep(PAUSE)
+                time.sleep(POLL_SECONDS)
     finally:
         stop([process for process, _ in running.values()])
-    return {job: complaint for job, complaint in ended.items() if complaint}
+    return {job: reason for job, reason in ended.items() if reason}

@@ -1,4 +1,4 @@
-"""Runs as jobs of SLURM, by submitit; results come back through the store, a folder that all nodes share. Needs submitit."""
+"""Jobs as jobs of SLURM, submitted with submitit; all nodes must share the folder of the store. Needs submitit."""
 
 import shlex
 import sys
@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from mvl.errors import MvlError, UsageError
-from mvl.studies.engines import Report, verdict
+from mvl.studies.engines import Report, failure_reason
 from mvl.studies.job import Job
-from mvl.studies.process import Order, train
+from mvl.studies.process import JobSpec, train
 
-PAUSE = 2.0
+POLL_SECONDS = 2.0
 HOURS = 24
-"""Asked for unless said otherwise; a job that runs out of time is queued again, and goes on from its last checkpoint."""
+"""Default time limit; a job that exceeds it is queued again and continues from its last checkpoint."""
 
 
 class Train:
-    """What a job does; submitit calls `checkpoint` when SLURM takes the node away."""
+    """The function of a SLURM job; submitit calls `checkpoint` when the job is preempted or out of time."""
 
-    def __call__(self, order: Order) -> int:
-        return train(order)
+    def __call__(self, job: JobSpec) -> int:
+        return train(job)
 
-    def checkpoint(self, order: Order) -> Any:
+    def checkpoint(self, job: JobSpec) -> Any:
         from submitit.helpers import DelayedSubmission
 
-        return DelayedSubmission(self, order)
+        return DelayedSubmission(self, job)
 
 
 def run(
@@ -37,7 +37,7 @@ def run(
     settings: Mapping[str, str] | None = None,
     cluster: str | None = None,
 ) -> dict[Job, str]:
-    """One array of jobs. `settings` are submitit's, such as slurm_partition; `cluster` is for trying it without SLURM."""
+    """Submit the jobs as one array. `settings` are parameters of submitit; `cluster` is for tests without SLURM."""
     executor = _executor(folder, cluster)
     executor.update_parameters(name="mvl", cpus_per_task=1, timeout_min=60 * HOURS)
     if gpus_per_run:
@@ -47,26 +47,26 @@ def run(
     except (NameError, TypeError, ValueError) as error:
         raise UsageError(f"--slurm: {error}") from None
     with executor.batch():
-        submitted = [executor.submit(Train(), job.order()) for job in jobs]
+        submitted = [executor.submit(Train(), job.spec()) for job in jobs]
     pending = dict(zip(jobs, submitted, strict=True))
     ended: dict[Job, str] = {}
     try:
         while pending:
             for job in [job for job, task in pending.items() if task.done()]:
-                ended[job] = _became(pending.pop(job), job)
+                ended[job] = _failure(pending.pop(job), job)
             report([job for job in pending if job.run.exists()], ended)
             if pending:
-                time.sleep(PAUSE)
+                time.sleep(POLL_SECONDS)
     except BaseException:
         for task in pending.values():
             task.cancel()
         raise
-    return {job: complaint for job, complaint in ended.items() if complaint}
+    return {job: reason for job, reason in ended.items() if reason}
 
 
-def _became(task: Any, job: Job) -> str:
+def _failure(task: Any, job: Job) -> str:
     error = task.exception()
-    return f"{str(error).strip().splitlines()[-1]}; see {job.log}" if error else verdict(job, task.result())
+    return f"{str(error).strip().splitlines()[-1]}; see {job.log}" if error else failure_reason(job, task.result())
 
 
 def _executor(folder: Path, cluster: str | None) -> Any:
@@ -74,8 +74,8 @@ def _executor(folder: Path, cluster: str | None) -> Any:
         import submitit
     except ImportError:
         raise MvlError("--engine slurm needs submitit; install it with: pip install 'mollified-value-learning[slurm]'") from None
-    safe = f"{shlex.quote(sys.executable)} -P"  # the job starts Python with -m, which would import from the current folder
+    python = f"{shlex.quote(sys.executable)} -P"  # submitit runs Python with -m; -P keeps the current folder off the path
     try:
-        return submitit.AutoExecutor(folder=folder, cluster=cluster or "slurm", slurm_python=safe)
+        return submitit.AutoExecutor(folder=folder, cluster=cluster or "slurm", slurm_python=python)
     except RuntimeError:
         raise MvlError("SLURM's sbatch is not on this machine; run this where jobs are submitted.") from None

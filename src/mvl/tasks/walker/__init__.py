@@ -1,1 +1,1 @@
-"""Walkers that are trained online, to make data with."""
+"""Walking policies, trained online, that data is generated with."""

@@ -1,4 +1,4 @@
-"""Train an ant to walk in any direction, on OGBench's own online ant."""
+"""Trains an ant to walk in any direction, in OGBench's environment for online training."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,24 +9,26 @@ import numpy as np
 from mvl.extras import check_simulators
 from mvl.nets.mlp import MLP
 from mvl.tasks.walker.gait import BODY, JOINTS, Layer, Walker, outputs, upside_down, walk
-from mvl.tasks.walker.soft_actor_critic import LOG_DEVIATIONS, SoftActorCritic, Step
+from mvl.tasks.walker.soft_actor_critic import LOG_DEVIATIONS, SoftActorCritic, Transitions
 
 RANDOM_STEPS = 5_000
-"""Actions at random before anything is learned."""
+"""Steps with random actions before the first update."""
 DISPATCH = 16
-"""Steps walked, then as many updates in one dispatch."""
+"""Steps in the environment, and then as many updates in one compiled call."""
 BATCH = 256
 TURN = 100
-"""A new direction every so many steps."""
+"""Steps between changes of the direction."""
 EPISODE = 500
+"""Steps of an episode."""
 RELABELED = 0.5
-"""Share of a batch whose direction is drawn anew: how far a step leads in one direction tells how far in any other."""
+"""Share of a batch that gets a new random direction; its reward can be computed from the displacement."""
 
 Report = Callable[[int, int], None]
+"""Called with (done, total) steps."""
 
 
 class Replay:
-    """Every step walked so far."""
+    """Replay buffer with every transition so far."""
 
     def __init__(self, size: int) -> None:
         self.count = 0
@@ -38,26 +40,27 @@ class Replay:
         self.fell = np.zeros(size, np.float32)
 
     def add(self, **row: Any) -> None:
+        """Add a transition, as `Ant.step` returns it."""
         for name, value in row.items():
             getattr(self, name)[self.count] = value
         self.count += 1
 
-    def sample(self, rng: np.random.Generator, shape: tuple[int, int]) -> Step:
-        """Batches of transitions; the reward is how far a step led in its direction."""
+    def sample(self, rng: np.random.Generator, shape: tuple[int, int]) -> Transitions:
+        """Random transitions; the reward is the displacement along the direction."""
         rows = rng.integers(self.count, size=shape)
-        anew = rng.uniform(size=(*shape, 1)) < RELABELED
-        direction = np.where(anew, unit(rng.normal(size=(*shape, 2))), self.direction[rows]).astype(np.float32)
-        return Step(
+        relabeled = rng.uniform(size=(*shape, 1)) < RELABELED
+        direction = np.where(relabeled, normalized(rng.normal(size=(*shape, 2))), self.direction[rows]).astype(np.float32)
+        return Transitions(
             states=np.concatenate([self.body[rows], direction], axis=-1),
             actions=self.action[rows],
             rewards=(self.moved[rows] * direction).sum(-1),
             ended=self.fell[rows],
-            nexts=np.concatenate([self.next_body[rows], direction], axis=-1),
+            next_states=np.concatenate([self.next_body[rows], direction], axis=-1),
         )
 
 
 class Ant:
-    """The online ant with a direction; ends upside down or after a while, and starts anew by itself."""
+    """The environment with a direction to walk in; resets itself after a fall, or after `EPISODE` steps."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         check_simulators("the ant")
@@ -69,29 +72,30 @@ class Ant:
 
     def reset(self) -> None:
         self.body, _ = self.env.reset(seed=int(self.rng.integers(2**31)))
-        self.age = 0
+        self.steps = 0
         self.turn()
 
     def turn(self) -> None:
-        self.direction = unit(self.rng.normal(size=2))
+        """Choose a new random direction."""
+        self.direction = normalized(self.rng.normal(size=2))
 
     def step(self, action: np.ndarray) -> dict[str, Any]:
-        """Walk one step; what happened, for the replay."""
+        """One step; returns the transition for the replay buffer."""
         before, body, direction = self.env.data.qpos[:2].copy(), self.body, self.direction
         self.body, *_ = self.env.step(action)
         moved = self.env.data.qpos[:2] - before
         fell = upside_down(self.body)
         row = {"body": body, "direction": direction, "action": action, "moved": moved, "fell": fell, "next_body": self.body}
-        self.age += 1
-        if fell or self.age == EPISODE:
+        self.steps += 1
+        if fell or self.steps == EPISODE:
             self.reset()
-        elif self.age % TURN == 0:
+        elif self.steps % TURN == 0:
             self.turn()
         return row
 
 
 def train_ant(steps: int, seed: int = 0, report: Report = lambda done, total: None) -> Walker:
-    """Walk and learn for that many steps, one update a step."""
+    """A walker trained for that many steps, with one update per step."""
     rng = np.random.default_rng(seed)
     ant, replay = Ant(rng), Replay(steps)
     agent = SoftActorCritic(states=BODY + 2, actions=JOINTS)
@@ -100,8 +104,8 @@ def train_ant(steps: int, seed: int = 0, report: Report = lambda done, total: No
     walker = as_walker(state.nets.actor)
     while replay.count < steps:
         for _ in range(min(DISPATCH, steps - replay.count)):
-            wild = replay.count < RANDOM_STEPS
-            action = rng.uniform(-1, 1, JOINTS) if wild else explore(walker, ant.body, ant.direction, rng)
+            random = replay.count < RANDOM_STEPS
+            action = rng.uniform(-1, 1, JOINTS) if random else explore(walker, ant.body, ant.direction, rng)
             replay.add(**ant.step(action))
         if replay.count >= RANDOM_STEPS:
             state = updates(state, replay.sample(rng, (DISPATCH, BATCH)))
@@ -111,11 +115,14 @@ def train_ant(steps: int, seed: int = 0, report: Report = lambda done, total: No
 
 
 def explore(walker: Walker, body: np.ndarray, direction: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A random action of the policy, (8,)."""
     mean, log_deviation = outputs(walker, body, direction)
-    return np.tanh(mean + np.exp(np.clip(log_deviation, *LOG_DEVIATIONS)) * rng.normal(size=JOINTS))
+    action: np.ndarray = np.tanh(mean + np.exp(np.clip(log_deviation, *LOG_DEVIATIONS)) * rng.normal(size=JOINTS))
+    return action
 
 
 def as_walker(actor: MLP) -> Walker:
+    """The actor's parameters as NumPy arrays."""
     return tuple(Layer(np.asarray(layer.kernel), np.asarray(layer.bias)) for layer in (*actor.hidden, actor.output))
 
 
@@ -123,13 +130,13 @@ class Gait(NamedTuple):
     """How well a walker walks."""
 
     speed: float
-    """Meters a step in the wanted direction."""
+    """Meters per step in the given direction."""
     falls: float
-    """Per 1000 steps."""
+    """Falls per 1000 steps."""
 
 
-def gait(walker: Walker, steps: int = 5_000, noise: float = 0.2, seed: int = 0) -> Gait:
-    """Measured with the noise that the data is made with."""
+def measure_gait(walker: Walker, steps: int = 5_000, noise: float = 0.2, seed: int = 0) -> Gait:
+    """How well a walker walks with the noise that data is generated with."""
     rng = np.random.default_rng(seed)
     ant = Ant(rng)
     rows = []
@@ -140,5 +147,7 @@ def gait(walker: Walker, steps: int = 5_000, noise: float = 0.2, seed: int = 0) 
     return Gait(float(speed), 1000 * float(np.mean([row["fell"] for row in rows])))
 
 
-def unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+def normalized(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (..., n) divided by their lengths."""
+    directions: np.ndarray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return directions

@@ -1,4 +1,4 @@
-"""Seeds on cores of their own train as they do in turn; to float tolerance, and what resumes is what goes on."""
+"""Seeds on cores of their own train as they do one after another, to float tolerance; a resumed run equals an unbroken one."""
 
 import os
 import subprocess
@@ -8,20 +8,20 @@ from pathlib import Path
 import jax
 import pytest
 
-from mvl.learn.devices import SeedSharding, cores, share_cores, shares
+from mvl.learn.devices import SeedSharding, cores, equal_groups, share_cores
 from mvl.runs.training import train
 from runs.test_devices import SCHEDULE, assert_same_training, recipe
 
 TESTS = str(Path(__file__).parents[1])
 
 
-def test_equal_shares_only():
-    assert [shares(seeds, 2) for seeds in (1, 2, 3, 4)] == [1, 2, 1, 2]
-    assert shares(6, 4) == 3
-    assert shares(4, 0) == 1
+def test_equal_groups_only():
+    assert [equal_groups(seeds, 2) for seeds in (1, 2, 3, 4)] == [1, 2, 1, 2]
+    assert equal_groups(6, 4) == 3
+    assert equal_groups(4, 0) == 1
 
 
-def test_once_jax_is_at_work_it_stays_as_it_is():
+def test_no_effect_after_jax_has_initialized():
     jax.devices()
     share_cores(2 * cores())
     assert len(jax.devices()) == 1
