@@ -46,7 +46,7 @@ def test_estimates_are_unbiased_in_many_dimensions(dimensions, pairs, key):
     [(2, 1, 0.9003), (3, 1, 0.8660), (8, 2, 0.9143), (30, 1, 0.8046), (30, 2, 0.8937), (100, 2, 0.8885), (100, 8, 0.9717)],
 )
 def test_bias_that_is_corrected(dimensions, pairs, expected):
-    """E sqrt(X) / |dV/ds|: without the correction the penalty of a right slope is 2 c^2 (1 - this), and its minimum lies there."""
+    """E sqrt(X) / |dV/ds|: without the correction the penalty has its minimum at this many times c."""
     assert shrinkage(dimensions, pairs) == pytest.approx(expected, abs=2e-4)
     drawn = np.random.default_rng(0).beta(pairs / 2, (dimensions - pairs) / 2, 400_000)
     assert np.sqrt(dimensions / pairs * drawn).mean() == pytest.approx(expected, abs=2e-3)

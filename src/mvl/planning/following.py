@@ -164,9 +164,7 @@ def trees(backward: csr_matrix, ends: np.ndarray) -> tuple[np.ndarray, np.ndarra
     allowed = np.isfinite(ends)
     rows, columns = np.nonzero(allowed)
     to_goals = csr_matrix((ends[allowed], (rows, columns)), shape=(count, size + count))
-    square = vstack(
-        [csr_matrix((backward.data, backward.indices, backward.indptr), shape=(size, size + count)), to_goals]
-    ).tocsr()
-    lengths, before = dijkstra(square, indices=size + np.arange(count), return_predecessors=True)
+    widened = csr_matrix((backward.data, backward.indices, backward.indptr), shape=(size, size + count))
+    lengths, before = dijkstra(vstack([widened, to_goals]).tocsr(), indices=size + np.arange(count), return_predecessors=True)
     onward = before[:, :size].astype(np.int64)
     return lengths[:, :size], np.where((onward >= size) | (onward < 0), size, onward)

@@ -62,9 +62,8 @@ class Places(NamedTuple):
         if not len(whole):
             raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller steps setting.")
         firsts = np.sort(random.choice(whole, min(PAIRS, len(whole)), replace=False))
-        return cls(
-            train.observations[rows], _as_goals(train, rows), held_out.observations[firsts], _as_goals(held_out, firsts + graph.steps)
-        )  # fmt: skip
+        ends = _as_goals(held_out, firsts + graph.steps)
+        return cls(train.observations[rows], _as_goals(train, rows), held_out.observations[firsts], ends)
 
 
 def _as_goals(data: Dataset, rows: np.ndarray) -> np.ndarray:

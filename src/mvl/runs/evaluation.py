@@ -3,16 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from mvl.checks import COUNT, NOT_NEGATIVE, SEED
 from mvl.errors import UsageError
-from mvl.evaluation.acting import as_act, batched_act
+from mvl.evaluation.acting import as_act, batched_act, planned
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Played, play
 from mvl.machine import cores
+from mvl.runs.planning import Report, followers, planner_of
 from mvl.runs.restore import restore
 
 LAST = 3
@@ -56,10 +57,13 @@ def evaluate(
     workers: int | None = None,
     record: bool = False,
     env: Callable[[], Any] | str | None = None,
+    plan: Literal["none", "graph"] | None = None,
+    report: Report | None = None,
 ) -> Played:
     """Play `episodes` for each evaluation goal with the policies of all seeds in a run's last checkpoint.
 
-    `env` makes a Gymnasium environment to play in instead of the task's own.
+    `env` makes a Gymnasium environment to play in instead of the task's own. `plan` names a planner, by default that of the
+    training's evaluations; while its graph is built, `report` is called.
     """
     COUNT.check(episodes=episodes, workers=workers)
     NOT_NEGATIVE.check(temperature=temperature)
@@ -72,5 +76,7 @@ def evaluate(
         temperature = description.experiment.schedule.eval_temperature
     seeds = len(description.experiment.seeds)
     act = as_act(batched_act(learner, seeds, temperature), state.params)
+    if graph := planner_of(description.experiment.schedule, plan):
+        act = planned(act, followers(Path(run), description, learner, state, graph, report))
     with Environments(task, workers or cores()) as environments:
         return play(act, environments, seeds, episodes, (seed, int(state.step[0]), 1), record)
