@@ -1,7 +1,7 @@
 """Trained policies from run folders: act(observation, goal)."""
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import jax
 import jax.numpy as jnp
@@ -9,10 +9,11 @@ import numpy as np
 
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
-from mvl.planning.following import Follower
-from mvl.runs.planning import followers, planner_of
 from mvl.runs.restore import restore
 from mvl.types import Shapes
+
+if TYPE_CHECKING:
+    from mvl.planning.following import Follower
 
 
 class LoadedPolicy:
@@ -24,7 +25,7 @@ class LoadedPolicy:
         params: Parameters,
         seed: int = 0,
         action_range: list[list[float]] | None = None,
-        follower: Follower | None = None,
+        follower: "Follower | None" = None,
     ) -> None:
         self.shapes: Shapes = learner.shapes
         self._params, self._key = params, jax.random.key(seed)
@@ -59,7 +60,7 @@ class LoadedPolicy:
         """Forget the path to the last goal, because a new episode begins."""
         self._planned_for = None
 
-    def _subgoal(self, follower: Follower, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    def _subgoal(self, follower: "Follower", observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """The goal to pursue now, for every row."""
         shape = np.broadcast_shapes(observation.shape[:-1], goal.shape[:-1])
         states = np.broadcast_to(observation, (*shape, observation.shape[-1])).reshape(-1, observation.shape[-1])
@@ -93,6 +94,10 @@ def load_policy(run: Path | str, seed: int | None = None, plan: Literal["none", 
         raise UsageError(f"{run} has seeds {', '.join(map(str, description.experiment.seeds))}, not {chosen}.")
     index = description.experiment.seeds.index(chosen)
     params = jax.tree.map(lambda leaf: leaf[index], state.params)
-    graph = planner_of(description.experiment.schedule, plan)
-    follower = followers(Path(run), description, learner, state, graph)[index] if graph else None
+    follower = None
+    if (plan or description.experiment.schedule.plan) != "none":
+        from mvl.runs.planning import followers, planner_of
+
+        graph = planner_of(description.experiment.schedule, plan)
+        follower = followers(Path(run), description, learner, state, graph)[index] if graph else None
     return LoadedPolicy(learner, params, action_range=description.data.get("action_range"), follower=follower)

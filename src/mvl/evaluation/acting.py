@@ -1,6 +1,7 @@
 """Trained policies as the evaluation calls them: one compiled call for all seeds and episodes."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,6 @@ from jax import Array
 from mvl.evaluation.rollout import Act
 from mvl.learn.learner import Learner, Parameters
 from mvl.learn.loop import over_seeds
-from mvl.planning.following import Follower
 
 
 def batched_act(learner: Learner, seeds: int, temperature: float) -> Callable[..., Array]:
@@ -39,14 +39,22 @@ def as_act(compiled: Callable[..., Array], params: Parameters) -> Act:
     return act
 
 
-def planned(act: Act, followers: Sequence[Follower]) -> Act:
+class Planner(Protocol):
+    """Chooses the goals to pursue now, for episodes that were begun together."""
+
+    def begin(self, observations: np.ndarray, goals: np.ndarray) -> None: ...
+
+    def subgoals(self, observations: np.ndarray) -> np.ndarray: ...
+
+
+def planned(act: Act, planners: Sequence[Planner]) -> Act:
     """The same policies, each given sub-goals by its seed's planner instead of the goals."""
 
     def act_on_plan(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
         if time == 0:
-            for follower, first, goal in zip(followers, observations, goals, strict=True):
-                follower.begin(first, goal)
-        chosen = [follower.subgoals(states) for follower, states in zip(followers, observations, strict=True)]
+            for planner, first, goal in zip(planners, observations, goals, strict=True):
+                planner.begin(first, goal)
+        chosen = [planner.subgoals(states) for planner, states in zip(planners, observations, strict=True)]
         return act(observations, np.stack(chosen), numbers, time)
 
     return act_on_plan

@@ -58,6 +58,13 @@ class Follower:
         self._watch(observations, found[episodes, furthest] + costs[episodes, furthest])
         return self._goals_of(self.node[:, None])[:, 0]
 
+    def path(self, episode: int) -> np.ndarray:
+        """The goals on the planned path of an episode, from its current node to its goal, (nodes, g)."""
+        nodes = [int(self.node[episode])]
+        while nodes[-1] != self.size:
+            nodes.append(int(self.onward[episode, nodes[-1]]))
+        return np.concatenate([self.map.goals[nodes[:-1]], self.goals[episode][None]])
+
     def _to_goals(self, goals: np.ndarray) -> np.ndarray:
         """Steps from all nodes to goals, (goals, nodes)."""
         return self.steps(self.map.observations[None], goals[:, None])

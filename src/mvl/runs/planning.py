@@ -8,7 +8,7 @@ import jax
 from mvl.files import refuse_links
 from mvl.learn.learner import Learner, State
 from mvl.planning.following import Follower
-from mvl.planning.graph import Graph, Places, build
+from mvl.planning.graph import Graph, Places, Steps, build
 from mvl.planning.storage import Stored, load, save
 from mvl.planning.values import steps_function
 from mvl.recipes.presets import Schedule
@@ -28,25 +28,30 @@ def planner_of(schedule: Schedule, plan: str | None = None) -> Graph | None:
 def build_followers(
     graph: Graph, places: Places, learner: Learner, state: State, file: Path, report: Report | None = None
 ) -> list[Follower]:
-    """A planner for each seed of a state, from graphs that are built for its values and written to a file."""
-    steps = [steps_function(learner, jax.tree.map(lambda leaf, i=i: leaf[i], state.params)) for i in range(len(state.seed))]
-    roadmaps = [build(graph, places, one, report) for one in steps]
+    """A planner for each seed of a state, on graphs that are built for its values and written to a file."""
+    counts = _steps(learner, state)
+    roadmaps = [build(graph, places, steps, report) for steps in counts]
     save(file, Stored(graph, places, roadmaps, int(state.step[0])))
-    return [Follower(graph, *pair) for pair in zip(roadmaps, steps, strict=True)]
+    return [Follower(graph, *pair) for pair in zip(roadmaps, counts, strict=True)]
 
 
 def followers(
     run: Path, description: Description, learner: Learner, state: State, graph: Graph, report: Report | None = None
 ) -> list[Follower]:
-    """A planner for each seed of a finished run: its stored graph if that fits, otherwise a new one."""
+    """A planner for each seed of a run's state: on its stored graph if that fits, otherwise on a new one."""
     file = RunFolder(run).graph_file
     refuse_links(file)
     stored = load(file) if file.exists() else None
     if stored is None or (stored.graph.nodes, stored.graph.steps) != (graph.nodes, graph.steps):
         places = Places.draw(graph, *data_of(description, None, run))
-    elif stored.step != int(state.step[0]) or len(stored.roadmaps) != len(state.seed):
-        places = stored.places
+    elif stored.step == int(state.step[0]) and len(stored.roadmaps) >= len(state.seed):
+        return [Follower(graph, *pair) for pair in zip(stored.roadmaps, _steps(learner, state), strict=False)]
     else:
-        steps = [steps_function(learner, jax.tree.map(lambda leaf, i=i: leaf[i], state.params)) for i in range(len(state.seed))]
-        return [Follower(graph, *pair) for pair in zip(stored.roadmaps, steps, strict=True)]
+        places = stored.places
     return build_followers(graph, places, learner, state, file, report)
+
+
+def _steps(learner: Learner, state: State) -> list[Steps]:
+    """Steps as the value of each seed counts them."""
+    every = range(len(state.seed))
+    return [steps_function(learner, jax.tree.map(lambda leaf, index=index: leaf[index], state.params)) for index in every]
