@@ -8,13 +8,13 @@ import pytest
 
 import mvl
 from conftest import walk
+from mvl.batches import GoalMix
 from mvl.cli import train as command_line
 from mvl.errors import UsageError
 from mvl.experiment import DataOptions, Experiment
 from mvl.recipes.families import name_of_parts
 from mvl.recipes.recipe import Learning
 from mvl.settings import as_flags, with_explicit_goals
-from mvl.types import GoalMix
 
 TASK = "antmaze-large-navigate-v0"
 

@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 import pytest
 
 from mvl import registry
+from mvl.batches import GoalMix
 from mvl.cli import main
 from mvl.errors import UsageError
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Learning
-from mvl.types import GoalMix
 
 TASK = "pointmaze-medium-navigate-v0"
 COUNTS, SEEDS = ("0", "-1", "1.5", "nan", "two"), ("-1", "1.5", "nan", str(2**32))

@@ -17,7 +17,7 @@ from mvl.errors import UsageError
 from mvl.learn.learner import Learner
 from mvl.recipes.families import RECIPES
 from mvl.recipes.recipe import Recipe, make_part
-from mvl.runs.training import shapes_of
+from mvl.runs.data import shapes_of
 from mvl.types import Shapes, offered
 
 COVER = covering(LEGAL)

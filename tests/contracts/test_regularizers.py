@@ -66,8 +66,9 @@ def test_metrics_are_numbers(name, key):
     assert all(value.shape == () and jnp.isfinite(value) for value in metrics.values())
 
 
-def test_a_flat_field_costs_nothing_but_to_eikonal(key):
+def test_a_flat_field_costs_nothing_but_where_a_slope_is_asked_for(key):
     flat = field()._replace(at=lambda p, g: jnp.zeros((2, *p.shape[:-1])))
     costs = {name: float(make_part("regularizer", name)(flat, key)[0]) for name in NAMES}
     assert costs.pop("eikonal") == pytest.approx(2.0)
+    assert costs.pop("slope") == pytest.approx(2.0, abs=1e-4)
     assert set(costs.values()) == {0.0}

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.dataset import Dataset
 from mvl.data.goals import ahead_geometric, ahead_uniform, draw_goal_rows, draw_rows, goals_at, on_device, sample
 from mvl.errors import UsageError
-from mvl.types import BatchRequest, GoalMix
 
 MANY = 40_000
 ROWS = 1001

@@ -12,6 +12,7 @@ from forking import run_script
 
 from conftest import small_recipe, walk, write_npz
 from mvl import files
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data import dataset as dataset_module
 from mvl.data import memory_map as mapping
 from mvl.data import unpacking as unpacked
@@ -25,7 +26,7 @@ from mvl.errors import DataError
 from mvl.learn import prefetch as reading
 from mvl.learn.learner import Learner
 from mvl.learn.prefetch import prefetch, read_batches
-from mvl.types import BatchRequest, GoalMix, Shapes
+from mvl.types import Shapes
 
 EVERYTHING = BatchRequest(goals=GoalMix(0.1, 0.4, 0.5), windows=True, midpoints=True, waypoint_steps=3)
 

@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.dataset import Dataset
 from mvl.data.goals import draw_midpoints, goals_at, on_device, sample, waypoints_at
-from mvl.types import BatchRequest, GoalMix
 
 LENGTHS = (12, 3, 2, 30)
 """Rows of each episode; one of them has no transition with a goal ahead."""

@@ -3,9 +3,9 @@
 import jax
 import numpy as np
 
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.dataset import Dataset
 from mvl.data.goals import draw_windows, on_device, sample
-from mvl.types import BatchRequest, GoalMix
 
 LENGTHS = (2, 3, 4, 50)
 

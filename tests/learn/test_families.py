@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from conftest import small_recipe, walk
+from mvl.batches import GoalMix
 from mvl.data.goals import on_device
 from mvl.learn.learner import Learner
 from mvl.nets.mlp import apply_ensemble, apply_mlp
 from mvl.regularizers.mollified import Mollified
-from mvl.types import GoalMix, Shapes
+from mvl.types import Shapes
 
 SHAPES = Shapes(observation=2, action=2, goal=2)
 FAMILIES = ["hiql", "gciql", "crl", "qrl", "trl", "tdp", "coe"]

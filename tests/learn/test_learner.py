@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from conftest import small_recipe
+from mvl.batches import BatchRequest
 from mvl.learn.learner import Learner, Parameters
 from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
-from mvl.types import BatchRequest, Shapes
+from mvl.types import Shapes
 
 SHAPES = Shapes(observation=2, action=2, goal=2)
 

@@ -3,9 +3,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import Batch, Goals
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.advantage_weighted import AdvantageWeighted
-from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions
+from mvl.types import GoalView, Shapes, ValueFunctions
 
 
 def batch(count=3):

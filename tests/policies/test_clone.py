@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import Batch, Goals
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.clone import Clone
-from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions
+from mvl.types import GoalView, Shapes, ValueFunctions
 
 COUNT = 6
 NOBODY = ValueFunctions(None, None, None)

@@ -5,10 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import Batch, Goals
 from mvl.nets.mlp import apply_mlp
 from mvl.policies import flow
 from mvl.policies.flow import Flow
-from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions
+from mvl.types import GoalView, Shapes, ValueFunctions
 
 COUNT, ACTIONS = 8, 3
 NOBODY = ValueFunctions(None, None, None)

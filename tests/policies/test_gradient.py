@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import Batch, Goals
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.gradient import Gradient
-from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions
+from mvl.types import GoalView, Shapes, ValueFunctions
 
 COUNT, ALPHA = 12, 0.3
 SHAPES = Shapes(2, 2, 2, represented=2)

@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import Batch, Goals, Waypoints
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.hierarchical import Hierarchical
-from mvl.types import Batch, Goals, GoalView, Shapes, ValueFunctions, Waypoints
+from mvl.types import GoalView, Shapes, ValueFunctions
 
 COUNT, SEEN = 10, 4
 LOW, HIGH = 2.0, 1.5

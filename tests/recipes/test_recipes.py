@@ -189,7 +189,7 @@ def test_other_names(other, name):
 def test_values_choose_their_goals_unless_told_otherwise():
     from dataclasses import replace
 
-    from mvl.types import GoalMix
+    from mvl.batches import GoalMix
 
     recipe, _ = named_recipe("crl", "cpu")
     assert recipe.value_goals == GoalMix(0.0, 1.0, 0.0)

@@ -29,7 +29,7 @@ def plane(slope, dimensions, count=2000, heads=1):
 def test_zero_on_lipschitz_fields(form, settings, key):
     """|V(s') - V(s)| <= c |s' - s| everywhere, so nothing is asked; float rounding stays below 1e-12."""
     part = Mollified(form=form, **settings)
-    loss, metrics = part(cone(slope=part.price()), key)
+    loss, metrics = part(cone(slope=part.cost), key)
     assert float(loss) < 1e-12
     assert float(metrics["penalty"]) < 1e-12
 
@@ -227,3 +227,60 @@ def test_scales_of_ones_own(key):
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(UsageError):
         Mollified(**wrong)
+
+
+def shifted(slope=5.0, below=2.0):
+    """V = slope x with a slowly moving copy that lies `below` it everywhere."""
+    points = jnp.zeros((1, 2))
+    at = lambda p, g: slope * p[None, ..., 0]
+    return Field(at, points, points, target_at=lambda p, g: at(p, g) - below)
+
+
+def test_neighbors_valued_by_the_slow_copy_by_hand(key):
+    """The excess of each neighbor is 5 e_x - 2 - |e|: that of the copy at the neighbor, over the value here."""
+    part = Mollified(samples=3, std=2.0, through="target")
+    steps = 2.0 * np.asarray(jax.random.normal(key, (3, 1, 2)))[:, 0]
+    excess = 5 * steps[:, 0] - 2.0 - np.hypot(*steps.T)
+    loss, metrics = part(shifted(), key)
+    assert float(loss) == pytest.approx(np.mean(np.maximum(excess, 0) ** 2), rel=1e-5)
+    assert float(metrics["active"]) == pytest.approx(np.mean(excess > 0))
+
+
+def test_the_slow_copy_gets_no_gradient(key):
+    points = jnp.zeros((8, 2))
+
+    def penalty(w, copy):
+        at = lambda p, g: w * (p[None, ..., 0] - 1)
+        return Mollified(std=1.0, cost=0.0, through="target")(
+            Field(at, points, points, target_at=lambda p, g: copy * p[None, ..., 0]), key
+        )[0]
+
+    own, copied = jax.grad(penalty, argnums=(0, 1))(3.0, 3.0)
+    assert float(own) != 0.0
+    assert float(copied) == 0.0
+
+
+def test_a_value_without_a_slow_copy_is_refused(key):
+    with pytest.raises(UsageError, match="needs a value with a slowly moving copy"):
+        Mollified(through="target")(cone(), key)
+
+
+def test_a_constant_cost_by_hand(key):
+    """V = 5 x, one neighbor at e: the excess is 5 e_x - 3, however far the neighbor is."""
+    part = Mollified(samples=1, std=1.0, cost=3.0, cost_form="constant")
+    step = np.asarray(jax.random.normal(key, (1, 1, 2)))[0, 0]
+    assert float(part(plane(5.0, 2, count=1), key)[0]) == pytest.approx(max(0.0, 5 * step[0] - 3.0) ** 2, rel=1e-5)
+
+
+def test_standard_deviation_stands_for_viscosity(key):
+    by_viscosity, _ = Mollified(viscosity=0.5)(cone(3.0), key)
+    directly, _ = Mollified(viscosity=7.0, std=1.0)(cone(3.0), key)
+    assert float(directly) == pytest.approx(float(by_viscosity), rel=1e-6)
+
+
+def test_first_version_of_the_paper_by_hand(key):
+    """Neighbors by the copy, mean before the hinge, 0.01 a standard deviation, a constant cost."""
+    part = Mollified(samples=10, std=0.01, form="text", through="target", cost=0.5, cost_form="constant")
+    steps = 0.01 * np.asarray(jax.random.normal(key, (10, 1, 2)))[:, 0]
+    expected = max(0.0, np.mean(5 * steps[:, 0] + 1.0) - 0.5) ** 2
+    assert float(part(shifted(below=-1.0), key)[0]) == pytest.approx(expected, rel=1e-4)

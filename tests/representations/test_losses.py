@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from conftest import walk
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.goals import on_device, sample
 from mvl.nets.mlp import apply_ensemble, apply_mlp
 from mvl.recipes.recipe import make_part
-from mvl.types import BatchRequest, GoalMix, Shapes
+from mvl.types import Shapes
 
 SHAPES = Shapes(observation=2, action=2, goal=2)
 SMALL = {"size": 6, "widths": (8, 8)}

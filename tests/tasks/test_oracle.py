@@ -8,11 +8,11 @@ import pytest
 from ogbench.relabel_utils import add_oracle_reps
 
 from conftest import walk
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.goals import on_device, sample
 from mvl.data.sources.npz import load as load_file
 from mvl.errors import DataError
 from mvl.tasks import find_task, task_names
-from mvl.types import BatchRequest, GoalMix
 
 ROWS = 9
 

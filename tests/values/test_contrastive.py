@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from conftest import walk
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.goals import on_device, sample
 from mvl.nets.mlp import apply_ensemble
-from mvl.types import BatchRequest, GoalMix, Shapes
+from mvl.types import Shapes
 from mvl.values.contrastive import Contrastive
 
 COUNT, LATENT = 12, 5

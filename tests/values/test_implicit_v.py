@@ -8,7 +8,8 @@ import numpy as np
 import optax
 import pytest
 
-from mvl.types import Batch, Goals, Shapes
+from mvl.batches import Batch, Goals
+from mvl.types import Shapes
 from mvl.values.implicit_v import ImplicitV
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from conftest import walk
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.goals import on_device, sample
 from mvl.errors import UsageError
 from mvl.nets.mlp import apply_ensemble, apply_mlp
-from mvl.types import BatchRequest, GoalMix, Shapes
+from mvl.types import Shapes
 from mvl.values.quasimetric import Quasimetric
 from values.by_hand import as_told, told_walk
 

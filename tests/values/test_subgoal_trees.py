@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mvl.batches import BatchRequest, GoalMix
 from mvl.data.goals import on_device, sample
-from mvl.types import BatchRequest, GoalMix, Shapes
+from mvl.types import Shapes
 from mvl.values.compositional import Compositional
 from mvl.values.subgoal_tree import SubgoalTree
 from values.by_hand import as_told, entropy, logits, sigmoid, told_walk

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from conftest import walk
+from mvl.batches import BatchRequest, GoalMix, Midpoints
 from mvl.data.goals import on_device, sample
 from mvl.policies.gradient import Gradient
-from mvl.types import BatchRequest, GoalMix, GoalView, Midpoints, Shapes, ValueFunctions
+from mvl.types import GoalView, Shapes, ValueFunctions
 from mvl.values.transitive import Transitive
 from values.by_hand import as_told, entropy, logits, sigmoid, told_walk
 

@@ -17,6 +17,9 @@ def run(argv: list[str]) -> None:
     parser.add_argument("--seed", type=seed, default=0, help="seed of the episodes")
     parser.add_argument("--workers", type=count, help="simulation processes (default: one per core)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument(
+        "--plan", choices=("none", "graph"), help="planner that gives the policy its sub-goals (default: as in training)"
+    )
     parser.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to play in (default: the run's own)")
     add_own_code(parser)
     options = parser.parse_all(argv)
@@ -25,17 +28,21 @@ def run(argv: list[str]) -> None:
     import json
 
     from mvl.results.success import success_table
+    from mvl.runs.display import counting
     from mvl.runs.evaluation import evaluate, evaluation_rows
     from mvl.runs.restore import restore
 
     description, _, state = restore(options.run)
-    played = evaluate(
-        options.run,
-        episodes=options.episodes,
-        temperature=options.temperature,
-        seed=options.seed,
-        workers=options.workers,
-        env=options.env,
-    )
+    with counting("building the graph") as report:
+        played = evaluate(
+            options.run,
+            episodes=options.episodes,
+            temperature=options.temperature,
+            seed=options.seed,
+            workers=options.workers,
+            env=options.env,
+            plan=options.plan,
+            report=report,
+        )
     found = evaluation_rows(played, description.experiment.seeds, int(state.step[0]))
     print(json.dumps(found) if options.json else success_table({row["seed"]: row for row in found}, description.task.subtasks))

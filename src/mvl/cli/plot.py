@@ -9,6 +9,8 @@ from mvl.errors import UsageError, unknown
 KINDS = {
     "field": "Value contours over the maze with gradient arrows, walls, goals and played episodes; without a maze, the value "
     "along held-out episodes and over a projection of the data.",
+    "graph": "The planner's graph over the maze: nodes, shortest paths to the goal, the planned path, its first sub-goal and "
+    "played episodes.",
     "fan": "Distribution of the policy's directions, as fans along an episode it played (pointmaze); several runs side by side.",
     "curve": "Success over training, with 95 % intervals over seeds; several runs in one picture.",
     "compare": "Value contours of several runs of one task for one goal, in a grid that is filled row by row.",
@@ -41,11 +43,11 @@ def run(argv: list[str]) -> None:
 
 def _parser(kind: str) -> Parser:
     parser = Parser(prog=f"mvl plot {kind}", description=KINDS[kind])
-    parser.add_argument("runs", type=Path, nargs=1 if kind == "field" else "+", metavar="RUN", help="run folder")
+    parser.add_argument("runs", type=Path, nargs=1 if kind in ("field", "graph") else "+", metavar="RUN", help="run folder")
     parser.add_argument("-o", dest="to", type=Path, metavar="FILE", help=f"picture, .png or .svg (default: RUN/{kind}.png)")
     parser.add_argument("--overwrite", action="store_true", help="replace a picture that exists")
     add_own_code(parser)
-    if kind == "field":
+    if kind in ("field", "graph"):
         parser.add_argument("--task", type=count, help="one of the maze's five tasks (default: all)")
         parser.add_argument("--episodes", type=count, default=4, help="episodes to play and draw per task")
     if kind in ("fan", "compare"):
@@ -78,6 +80,14 @@ def _field(options: argparse.Namespace, to: Path) -> None:
         value_along_episodes(path, to)
 
 
+def _graph(options: argparse.Namespace, to: Path) -> None:
+    from mvl.plots.graphs import picture
+    from mvl.runs.display import counting
+
+    with counting("building the graph") as report:
+        picture(options.runs[0], to, options.episodes, options.task, report)
+
+
 def _fan(options: argparse.Namespace, to: Path) -> None:
     from mvl.plots.fans import fans
 
@@ -98,4 +108,4 @@ def _compare(options: argparse.Namespace, to: Path) -> None:
         grid(options.runs, to, options.task, options.rows, report)
 
 
-DRAW = {"field": _field, "fan": _fan, "curve": _curve, "compare": _compare}
+DRAW = {"field": _field, "graph": _graph, "fan": _fan, "curve": _curve, "compare": _compare}

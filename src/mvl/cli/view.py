@@ -11,6 +11,9 @@ def run(argv: list[str]) -> None:
     parser.add_argument("--episodes", type=count, default=1, help="episodes of each task")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the episodes; `mvl eval` plays the same ones")
     parser.add_argument(
+        "--plan", choices=("none", "graph"), help="planner that gives the policy its sub-goals (default: as in training)"
+    )
+    parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen at; the default can be reached only from this machine"
     )
     parser.add_argument("--port", type=port, help="port to listen at (default: 8080, or the next free one)")
@@ -42,7 +45,7 @@ def run(argv: list[str]) -> None:
         recordings = []
         for path in options.runs:
             with counting(f"playing {path}, steps at most") as report:
-                recordings.append(record(path, options.episodes, options.seed, report))
+                recordings.append(record(path, options.episodes, options.seed, report, options.plan))
         page = Page(server, recordings)
         if options.host not in LOOPBACK:
             print(f"mvl: anyone who can reach {options.host} can watch and control this page.", file=sys.stderr)

@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.batches import Batch, BatchRequest, GoalMix, Goals, Midpoints, Waypoints, Windows
 from mvl.data.dataset import Dataset
-from mvl.types import Batch, BatchRequest, GoalMix, Goals, Key, Midpoints, Waypoints, Windows
+from mvl.types import Key
 
 Indexable = Any
 """Indexed by row numbers: an array, or an object that takes its place (`mvl.data.out_of_core`)."""

@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from mvl.batches import Batch
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows
 from mvl.data.memory_map import take
-from mvl.types import Batch
 
 Drawn = TypeVar("Drawn", Batch, list[Batch])
 

@@ -1,6 +1,7 @@
 """Trained policies from run folders: act(observation, goal)."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import jax
 import jax.numpy as jnp
@@ -11,25 +12,38 @@ from mvl.learn.learner import Learner, Parameters
 from mvl.runs.restore import restore
 from mvl.types import Shapes
 
+if TYPE_CHECKING:
+    from mvl.planning.following import Follower
+
 
 class LoadedPolicy:
     """A trained policy; its random draws are seeded, so the same calls in the same order give the same actions."""
 
     def __init__(
-        self, learner: Learner, params: Parameters, seed: int = 0, action_range: list[list[float]] | None = None
+        self,
+        learner: Learner,
+        params: Parameters,
+        seed: int = 0,
+        action_range: list[list[float]] | None = None,
+        follower: "Follower | None" = None,
     ) -> None:
         self.shapes: Shapes = learner.shapes
         self._params, self._key = params, jax.random.key(seed)
         self._range = None if action_range is None else np.asarray(action_range, np.float32)
         self._act = jax.jit(learner.act)
         self._values = jax.jit(learner.values)
+        self._follower = follower
+        self._planned_for: np.ndarray | None = None
 
     def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
         """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
-        They are in [-1, 1], or in the units of the data if its actions were rescaled when it was imported.
+        They are in [-1, 1], or in the units of the data if its actions were rescaled when it was imported. A policy that
+        plans remembers its path: each row is an episode, and a new plan is made when the goals change, or after `reset`.
         """
         observation, goal = self._checked(observation, goal)
+        if self._follower:
+            goal = self._subgoal(self._follower, observation, goal)
         self._key, key = jax.random.split(self._key)
         action = np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature)))
         if self._range is None:
@@ -41,6 +55,20 @@ class LoadedPolicy:
     def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""
         return np.asarray(self._values(self._params, *self._checked(observation, goal), self._key))
+
+    def reset(self) -> None:
+        """Forget the path to the last goal, because a new episode begins."""
+        self._planned_for = None
+
+    def _subgoal(self, follower: "Follower", observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        """The goal to pursue now, for every row."""
+        shape = np.broadcast_shapes(observation.shape[:-1], goal.shape[:-1])
+        states = np.broadcast_to(observation, (*shape, observation.shape[-1])).reshape(-1, observation.shape[-1])
+        goals = np.broadcast_to(goal, (*shape, goal.shape[-1])).reshape(-1, goal.shape[-1])
+        if self._planned_for is None or not np.array_equal(self._planned_for, goals):
+            follower.begin(states, goals)
+            self._planned_for = goals.copy()
+        return follower.subgoals(states).reshape(*shape, -1)
 
     def _checked(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both as finite float32 arrays of the expected sizes; anything else is refused."""
@@ -55,12 +83,21 @@ class LoadedPolicy:
         return pair[0], pair[1]
 
 
-def load_policy(run: Path | str, seed: int | None = None) -> LoadedPolicy:
-    """The policy of a run's last checkpoint; `seed` chooses one of several trained together (by default the first)."""
+def load_policy(run: Path | str, seed: int | None = None, plan: Literal["none", "graph"] | None = None) -> LoadedPolicy:
+    """The policy of a run's last checkpoint; `seed` chooses one of several trained together (by default the first).
+
+    `plan="graph"` gives it sub-goals on shortest paths over states of the data; by default it plans if the run's evaluations do.
+    """
     description, learner, state = restore(run)
     chosen = description.experiment.seeds[0] if seed is None else seed
     if chosen not in description.experiment.seeds:
         raise UsageError(f"{run} has seeds {', '.join(map(str, description.experiment.seeds))}, not {chosen}.")
     index = description.experiment.seeds.index(chosen)
     params = jax.tree.map(lambda leaf: leaf[index], state.params)
-    return LoadedPolicy(learner, params, action_range=description.data.get("action_range"))
+    follower = None
+    if (plan or description.experiment.schedule.plan) != "none":
+        from mvl.runs.planning import followers, planner_of
+
+        graph = planner_of(description.experiment.schedule, plan)
+        follower = followers(Path(run), description, learner, state, graph)[index] if graph else None
+    return LoadedPolicy(learner, params, action_range=description.data.get("action_range"), follower=follower)

@@ -1,6 +1,7 @@
 """Trained policies as the evaluation calls them: one compiled call for all seeds and episodes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -36,3 +37,24 @@ def as_act(compiled: Callable[..., Array], params: Parameters) -> Act:
         return np.asarray(compiled(params, observations, goals, numbers, time))
 
     return act
+
+
+class Planner(Protocol):
+    """Chooses the goals to pursue now, for episodes that were begun together."""
+
+    def begin(self, observations: np.ndarray, goals: np.ndarray) -> None: ...
+
+    def subgoals(self, observations: np.ndarray) -> np.ndarray: ...
+
+
+def planned(act: Act, planners: Sequence[Planner]) -> Act:
+    """The same policies, each given sub-goals by its seed's planner instead of the goals."""
+
+    def act_on_plan(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+        if time == 0:
+            for planner, first, goal in zip(planners, observations, goals, strict=True):
+                planner.begin(first, goal)
+        chosen = [planner.subgoals(states) for planner, states in zip(planners, observations, strict=True)]
+        return act(observations, np.stack(chosen), numbers, time)
+
+    return act_on_plan

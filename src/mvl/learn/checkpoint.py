@@ -57,11 +57,16 @@ def step_of(path: Path) -> int:
         return int(file.get_tensor("step").flat[0])
 
 
+def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """All arrays by name, and the notes."""
+    with _opened(path) as (file, notes):
+        return {name: file.get_tensor(name) for name in file.keys()}, notes  # noqa: SIM118 (not a mapping)
+
+
 def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
     """The tree and the notes of a checkpoint; names and shapes must be those of `like`."""
     expected = _named(like)
-    with _opened(path) as (file, notes):
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    arrays, notes = load_arrays(path)
     if arrays.keys() != expected.keys():
         odd = sorted(arrays.keys() ^ expected.keys())
         raise MvlError(f"{path}: does not fit this recipe: {odd[0]} is in only one of the two.")

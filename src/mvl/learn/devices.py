@@ -10,9 +10,9 @@ import numpy as np
 from jax import Array
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from mvl.batches import Batch
 from mvl.errors import UsageError
 from mvl.machine import cores
-from mvl.types import Batch
 
 
 def share_cores(seeds: int) -> None:

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl import registry
+from mvl.batches import Batch
 from mvl.data.goals import Rows, sample
 from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
@@ -17,7 +19,7 @@ from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import (
     Act,
-    Batch,
+    CountsSteps,
     Encode,
     Field,
     GoalView,
@@ -105,8 +107,11 @@ class Learner:
         recipe = self.recipe
         return Targets(recipe.representation.targets(params.representation), recipe.value.targets(params.value))
 
-    def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key) -> Loss:
-        """Representation + value + regularizer + policy; every stop-gradient between parts is written here."""
+    def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key, step: Array | None = None) -> Loss:
+        """Representation + value + regularizer + policy; every stop-gradient between parts is written here.
+
+        If a step is given, the regularizer has no weight before `regularizer_start`.
+        """
         recipe = self.recipe
         rep_key, view_key, regularizer_key, actor_view_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
@@ -124,7 +129,9 @@ class Learner:
         }
         fields = self.fields(params, shaped, targets, batch, view_key, values)
         if fields:
-            losses["regularizer"] = add([recipe.regularizer(field, regularizer_key) for field in fields])
+            loss, metrics = add([recipe.regularizer(field, regularizer_key) for field in fields])
+            start = recipe.learning.regularizer_start
+            losses["regularizer"] = (jnp.where(step < start, 0.0, loss) if start and step is not None else loss), metrics
         return combine(losses)
 
     def value_loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> tuple[Loss, Array | None]:
@@ -202,7 +209,7 @@ class Learner:
     def update(self, state: State, batch: Batch) -> tuple[State, Metrics]:
         """One optimizer step."""
         loss_key = self.keys(state.seed, state.step)[1]
-        grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key)
+        grads, metrics = jax.grad(self.loss, has_aux=True)(state.params, state.targets, batch, loss_key, state.step)
         learning, before = self.recipe.learning, Variables(state.params, state.targets, state.optimizer)
         after = adam_step(before, grads, learning.learning_rate, learning.target_rate, self.targets)
         return State(*after, state.seed, state.step + 1), metrics
@@ -233,3 +240,12 @@ class Learner:
         if value.critic:
             return value.critic(states, self.act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
         raise UsageError("this recipe learns no value; choose a run of one that does.")
+
+    def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
+        """Steps from states to goals as the value counts them; a regularizer that flattens the value makes them fewer."""
+        value = self.recipe.value
+        if not isinstance(value, CountsSteps):
+            able = [name for name in registry.names("value") if hasattr(registry.part_class("value", name), "steps_to_go")]
+            name = registry.name_of("value", value)
+            raise UsageError(f"a plan needs a value that counts steps, which {name} does not; values that do: {', '.join(able)}.")
+        return value.steps_to_go(self.values(params, states, goals, key), self.recipe.learning.discount)

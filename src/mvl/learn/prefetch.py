@@ -10,10 +10,10 @@ from typing import TypeVar
 import jax
 import numpy as np
 
+from mvl.batches import Batch
 from mvl.data.out_of_core import Mapped
 from mvl.learn.devices import BatchSharding
 from mvl.learn.learner import Learner
-from mvl.types import Batch
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.batches import Batch
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, Encode, Key, Loss, Shapes
+from mvl.types import Encode, Key, Loss, Shapes
 
 
 class Critics(NamedTuple):
@@ -34,6 +35,11 @@ def logits(critic: MLP, states: Array, actions: Array, goals: Array) -> Array:
 def represented_logits(critics: Critics, states: Array, actions: Array, goals: Array) -> Array:
     """h(s, a, z) for represented goals z, (heads, ...)."""
     return logits(critics.states if critics.told is None else critics.told, states, actions, goals)
+
+
+def steps_of_logits(logit: Array, discount: float) -> Array:
+    """n with sigmoid(h) = discount^n."""
+    return jax.nn.log_sigmoid(logit) / jnp.log(discount)
 
 
 def cross_entropy(logit: Array, target: Array) -> Array:

@@ -12,8 +12,8 @@ from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
 from mvl.plots import drawing
 from mvl.plots.drawing import COLORS
+from mvl.runs.data import data_of
 from mvl.runs.restore import restore
-from mvl.runs.training import data_of
 
 EPISODES = 4
 POINTS = 4000

@@ -6,10 +6,11 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.batches import Batch, BatchRequest
 from mvl.checks import COUNT, check_settings
 from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
 from mvl.nets.mlp import apply_mlp, init_mlp, small
-from mvl.types import Batch, BatchRequest, GoalView, Key, Loss, Params, Shapes, ValueFunctions
+from mvl.types import GoalView, Key, Loss, Params, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)

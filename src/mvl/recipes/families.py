@@ -31,7 +31,7 @@ RECONSTRUCTIONS = {"tdp", "coe"}
 
 REPRESENTATIONS = ("identity", "vib", "vip", "tra", "byol", "dual", "subgoal")
 
-REGULARIZERS = {"": "none", "-mvl": "mollified", "-eik": "eikonal"}
+REGULARIZERS = {"": "none", "-mvl": "mollified", "-eik": "eikonal", "-slope": "slope"}
 """Regularizers by the suffix of a recipe's name."""
 
 ALIASES = {"orig": "gcivl", "gcbc": "bc", "gcfbc": "fbc"}

@@ -1,7 +1,7 @@
 """Presets: sizes and schedules, those of the paper and smaller ones for a laptop's CPU."""
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError, unknown
@@ -23,6 +23,12 @@ class Schedule:
     """Episodes per task in an evaluation; in kitchens, where every episode is scored on all subtasks, in total."""
     eval_temperature: float = 0.0
     """Randomness of the policy in evaluations; 0 takes the mean action."""
+    plan: Literal["none", "graph"] = "none"
+    """Planner of the evaluations: none, or graph (sub-goals on shortest paths over states of the data)."""
+    plan_nodes: int = 2_000
+    """Nodes of the planner's graph."""
+    plan_steps: int = 10
+    """Length of the longest edge of the planner's graph, in steps of the data."""
     log_every: int = 5_000
     """Steps between rows of metrics.jsonl."""
     save_every: int = 20_000
@@ -32,6 +38,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         check_settings(self, steps_per_dispatch=COUNT, eval_episodes=COUNT, eval_temperature=NOT_NEGATIVE)
+        check_settings(self, plan_nodes=COUNT, plan_steps=COUNT)
         for name in ("steps", "eval_every", "log_every", "save_every"):
             value = getattr(self, name)
             if value not in COUNT or value % self.steps_per_dispatch:

@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from mvl import registry
-from mvl.checks import COUNT, INSIDE_UNIT, NOT_NEGATIVE, UNIT, check_settings
+from mvl.batches import BatchRequest, GoalMix
+from mvl.checks import COUNT, INSIDE_UNIT, NATURAL, NOT_NEGATIVE, UNIT, check_settings
 from mvl.errors import UsageError, unknown
-from mvl.types import BatchRequest, FitsData, GoalMix, Policy, Regularizer, Representation, Statistics, Value, offered
+from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Value, offered
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Learning:
     """Discount factor; goals drawn geometrically lie 1 / (1 - discount) steps ahead on average."""
     target_rate: float = 0.005
     """Rate of the target networks: the share of the parameters that enters their moving average each step."""
+    regularizer_start: int = 0
+    """Steps that the value is trained before the regularizer is added."""
     value_goals: GoalMix | None = None
     """Distribution of the goals that the value is trained on (default: that of the value's method)."""
     actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
@@ -29,6 +32,7 @@ class Learning:
 
     def __post_init__(self) -> None:
         check_settings(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
+        check_settings(self, regularizer_start=NATURAL)
 
 
 SURFACES = frozenset({"state_value", "critic"})

@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.batches import Batch, BatchRequest, GoalMix
 from mvl.checks import COUNT, NATURAL, UNIT, check_settings
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, BatchRequest, Field, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Field, Key, Loss, Params, Shapes
 from mvl.values.implicit_q import implicit_q_loss
 
 

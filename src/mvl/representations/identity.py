@@ -6,7 +6,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
+from mvl.batches import Batch, BatchRequest
+from mvl.types import Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.batches import Batch, BatchRequest, GoalMix
 from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Batch, BatchRequest, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Key, Loss, Params, Shapes
 
 
 class Networks(NamedTuple):

@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.batches import Batch, BatchRequest
 from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, Dense, apply_mlp, dense, init_dense, init_mlp, lecun
-from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
+from mvl.types import Key, Loss, Params, Shapes
 
 
 class Encoder(NamedTuple):

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.batches import Batch, BatchRequest
 from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import Batch, BatchRequest, Key, Loss, Params, Shapes
+from mvl.types import Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)

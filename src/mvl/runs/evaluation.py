@@ -3,16 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from mvl.checks import COUNT, NOT_NEGATIVE, SEED
 from mvl.errors import UsageError
-from mvl.evaluation.acting import as_act, batched_act
+from mvl.evaluation.acting import as_act, batched_act, planned
 from mvl.evaluation.environments import Environments
-from mvl.evaluation.rollout import Played, play
+from mvl.evaluation.rollout import Act, Played, play
+from mvl.learn.learner import Learner, State
 from mvl.machine import cores
+from mvl.runs.folder import Description
+from mvl.runs.planning import Report, followers, planner_of
 from mvl.runs.restore import restore
 
 LAST = 3
@@ -47,6 +50,20 @@ def reported(evaluations: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return result
 
 
+def with_plan(
+    act: Act,
+    run: Path,
+    description: Description,
+    learner: Learner,
+    state: State,
+    plan: str | None = None,
+    report: Report | None = None,
+) -> Act:
+    """The policies of a run's state with the named planner, by default that of the training's evaluations."""
+    graph = planner_of(description.experiment.schedule, plan)
+    return planned(act, followers(run, description, learner, state, graph, report)) if graph else act
+
+
 def evaluate(
     run: Path | str,
     *,
@@ -56,10 +73,13 @@ def evaluate(
     workers: int | None = None,
     record: bool = False,
     env: Callable[[], Any] | str | None = None,
+    plan: Literal["none", "graph"] | None = None,
+    report: Report | None = None,
 ) -> Played:
     """Play `episodes` for each evaluation goal with the policies of all seeds in a run's last checkpoint.
 
-    `env` makes a Gymnasium environment to play in instead of the task's own.
+    `env` makes a Gymnasium environment to play in instead of the task's own. `plan` names a planner, by default that of the
+    training's evaluations; while its graph is built, `report` is called.
     """
     COUNT.check(episodes=episodes, workers=workers)
     NOT_NEGATIVE.check(temperature=temperature)
@@ -72,5 +92,6 @@ def evaluate(
         temperature = description.experiment.schedule.eval_temperature
     seeds = len(description.experiment.seeds)
     act = as_act(batched_act(learner, seeds, temperature), state.params)
+    act = with_plan(act, Path(run), description, learner, state, plan, report)
     with Environments(task, workers or cores()) as environments:
         return play(act, environments, seeds, episodes, (seed, int(state.step[0]), 1), record)

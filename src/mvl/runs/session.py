@@ -11,23 +11,26 @@ from typing import Any
 import jax
 import numpy as np
 
+from mvl.batches import Batch
 from mvl.data.goals import Rows
 from mvl.data.out_of_core import Mapped
 from mvl.errors import MvlError, StoppedError
-from mvl.evaluation.acting import as_act, batched_act
+from mvl.evaluation.acting import as_act, batched_act, planned
 from mvl.evaluation.environments import Environments
-from mvl.evaluation.rollout import play
+from mvl.evaluation.rollout import Act, play
 from mvl.learn import checkpoint
 from mvl.learn.devices import BatchSharding
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
 from mvl.machine import cores
+from mvl.planning.graph import Places
 from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
 from mvl.runs.distributed import Team
 from mvl.runs.evaluation import evaluation_rows
 from mvl.runs.folder import Description, RunFolder
-from mvl.types import Batch, Key
+from mvl.runs.planning import build_followers, planner_of
+from mvl.types import Key
 
 Source = Rows | Mapped
 """Data on the device, or out of core."""
@@ -66,9 +69,12 @@ class Session:
         validation: Source,
         workers: int | None,
         sharding: BatchSharding | None = None,
+        places: Places | None = None,
     ) -> None:
+        """With `places`, evaluations plan on a graph over them."""
         self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
         self.data, self.validation, self.sharding, self.team = data, validation, sharding, Team()
+        self.places = places
         self.learner = Learner(description.fitted, description.shapes)
         self.seeds = list(description.experiment.seeds)
         evaluates = description.task.simulated and self.team.first
@@ -156,12 +162,21 @@ class Session:
         rows = metrics.mean_rows(losses, self.seeds, step)
         if isinstance(self.environments, Environments):
             self.display.advance(step, speed, "evaluating")
-            act = as_act(self.act, state.params)
+            act = self._with_plan(as_act(self.act, state.params), state)
             played = play(act, self.environments, len(self.seeds), self.schedule.eval_episodes, (0, step))
             success = evaluation_rows(played, self.seeds, step)
             rows = [{**row, **loss} for row, loss in zip(success, rows, strict=True)]
             self.display.show_evaluations(rows)
         return rows
+
+    def _with_plan(self, act: Act, state: State) -> Act:
+        """The policies, with sub-goals from graphs over the current values if the schedule asks for them."""
+        graph = planner_of(self.schedule)
+        if graph is None or self.places is None:
+            return act
+        file = self.folder.graph_file
+        with self.folder.writing(file):
+            return planned(act, build_followers(graph, self.places, self.learner, state, file))
 
     def _validation_key(self, state: State) -> Key:
         return jax.random.fold_in(jax.random.key(state.seed), state.step)

@@ -16,21 +16,22 @@ from mvl.data.goals import Rows, on_device
 from mvl.data.memory_map import fits
 from mvl.data.out_of_core import Mapped
 from mvl.data.sources import npz
-from mvl.errors import DataError, MvlError, UsageError
+from mvl.errors import DataError, UsageError
 from mvl.experiment import DataOptions, Experiment
-from mvl.files import fingerprint
 from mvl.learn import checkpoint
 from mvl.learn.devices import BatchSharding, share_cores
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
 from mvl.machine import free_memory
+from mvl.planning.graph import Places
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics
+from mvl.runs.data import data_of, load_data, origin_of, shapes_of
 from mvl.runs.distributed import Team
 from mvl.runs.folder import Description, RunFolder
+from mvl.runs.planning import planner_of
 from mvl.runs.session import Session
 from mvl.tasks import Task
-from mvl.types import Shapes
 
 
 def train(
@@ -81,10 +82,10 @@ def train_experiment(experiment: Experiment, run: Path | str | None, workers: in
     if experiment.data.out_of_core is None:
         too_large = path is not None and not fits(npz.bytes_of(path), free_memory())
         experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
-    train_data, validation = _load(task, path, experiment.data)
+    train_data, validation = load_data(task, path, experiment.data)
     _check_fits(experiment.recipe, train_data, validation)
     fitted = experiment.recipe.fit(train_data.statistics)
-    description = Description(experiment, fitted, shapes_of(train_data), _origin(path, train_data))
+    description = Description(experiment, fitted, shapes_of(train_data), origin_of(path, train_data))
     team = Team()
     _check_same(description, team)
     folder = RunFolder.create(target, description) if team.first else RunFolder(target)
@@ -167,45 +168,12 @@ def _sharding(devices: int | None, seeds: int, batch_size: int) -> BatchSharding
     return BatchSharding.over(devices, batch_size)
 
 
-def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
-    """The training and validation data of a run; a file that has changed since the run started is refused."""
-    origin = description.data
-    path = Path(origin["path"]) if origin["path"] else None
-    if path is None and given is None:
-        raise UsageError(f"{run} was trained on arrays; continue it from Python, with the same data.")
-    if path is not None and (not path.exists() or fingerprint(path) != origin["sha256"]):
-        raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
-    task = description.experiment.task
-    return _load(task if given is None else replace(task, data=given), path, description.experiment.data)
-
-
-def shapes_of(dataset: Dataset) -> Shapes:
-    """Sizes of observations, actions and goals in a dataset."""
-    goals = dataset.observations if dataset.oracle is None else dataset.oracle
-    observation, action, goal = (array.shape[1] for array in (dataset.observations, dataset.actions, goals))
-    return Shapes(observation, action, goal, plain=dataset.oracle is None)
-
-
-def _load(task: Task, path: Path | None, options: DataOptions) -> tuple[Dataset, Dataset]:
-    """Training and validation data."""
-    if isinstance(task.data, Dataset):
-        return task.data.split(0.1 if options.held_out is None else options.held_out)
-    assert path is not None
-    return npz.load_pair(path, options.held_out, task.goal_columns_of_file, bool(options.out_of_core))
-
-
 def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
     """Refuse data without the long episodes that the recipe needs."""
     for dataset in datasets:
         if recipe.request.midpoints and dataset.lengths.max() < 3:
             value = registry.name_of("value", recipe.value)
             raise DataError(f"{dataset.source}: no episode has more than one transition; value {value} needs a goal ahead.")
-
-
-def _origin(path: Path | None, data: Dataset) -> dict[str, Any]:
-    """The entry `data` of a run's description."""
-    where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
-    return {**where, "action_range": None if data.action_range is None else data.action_range.tolist()}
 
 
 def _check_same(description: Description, team: Team) -> None:
@@ -237,7 +205,9 @@ def _run(
     rows = load(data)
     if sharding and isinstance(rows, Rows):
         rows = sharding.place(rows)
-    session = Session(folder, description, rows, load(validation), workers, sharding)
+    graph = planner_of(description.experiment.schedule)
+    places = Places.draw(graph, data, validation) if graph and description.task.simulated else None
+    session = Session(folder, description, rows, load(validation), workers, sharding, places)
     with session:
         session.run(state)
     return folder.path

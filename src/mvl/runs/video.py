@@ -17,6 +17,7 @@ from mvl.evaluation.environments import Environments
 from mvl.evaluation.film import Film, check_installed
 from mvl.evaluation.rollout import Act, Played, play, starts
 from mvl.machine import cores, renderer
+from mvl.runs.evaluation import with_plan
 from mvl.runs.restore import restore
 from mvl.tasks import Task
 
@@ -78,8 +79,9 @@ def film(
         raise MvlError(f"{earlier[0]} exists already; choose another folder with --to, or replace it with --overwrite.")
     check_installed()
     backend = renderer()
-    params = jax.tree.map(lambda leaf: leaf[:1], state.params)
-    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), params)
+    first = jax.tree.map(lambda leaf: leaf[:1], state)
+    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), first.params)
+    act = with_plan(act, Path(run), description, learner, first)
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to, prefix=".film-") as scratch:
         camera = Film(scratch, backend, shots.size, shots.fps, shots.frames)

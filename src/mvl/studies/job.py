@@ -59,7 +59,10 @@ def folder_of(experiment: Experiment, store: Path) -> Path:
 
 def is_run_of(experiment: Experiment, description: Description) -> bool:
     """Whether a run belongs to an experiment, whatever its seeds: same task, recipe, number of steps and evaluations."""
-    evaluated: Callable[[Schedule], tuple[object, ...]] = lambda s: (s.steps, s.eval_every, s.eval_episodes, s.eval_temperature)
+    evaluated: Callable[[Schedule], tuple[object, ...]] = lambda s: (
+        *(s.steps, s.eval_every, s.eval_episodes, s.eval_temperature),
+        *((s.plan, s.plan_nodes, s.plan_steps) if s.plan != "none" else ()),
+    )
     other = description.experiment
     same = (other.task, evaluated(other.schedule)) == (experiment.task, evaluated(experiment.schedule))
     return same and with_explicit_goals(other.recipe) == with_explicit_goals(experiment.recipe)

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from mvl.batches import GoalMix
 from mvl.data.download import Report, pull, sources
 from mvl.data.sources.npz import folders
 from mvl.extras import check_simulators
 from mvl.tasks.simulator import Start
 from mvl.tasks.task import Settings, Task
-from mvl.types import GoalMix
 
 GOALS = 5
 """Every environment of OGBench has five evaluation goals."""

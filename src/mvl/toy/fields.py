@@ -10,11 +10,12 @@ import numpy as np
 import optax
 from jax import Array
 
+from mvl.batches import Batch, Goals
 from mvl.nets.mlp import apply_mlp, init_mlp
 from mvl.regularizers.eikonal import Eikonal
 from mvl.regularizers.mollified import Mollified
 from mvl.toy.arena import ARENA, GOAL, STEP, draw_free, draw_steps
-from mvl.types import Batch, Field, Goals, Key, Params, Regularizer, Shapes
+from mvl.types import Field, Key, Params, Regularizer, Shapes
 from mvl.values.implicit_v import ImplicitV
 
 WIDTHS = (64, 64)

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
+from mvl.batches import Batch, BatchRequest, GoalMix
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.batches import Batch, BatchRequest, GoalMix
 from mvl.checks import COUNT, check_settings
 from mvl.nets import reach
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class Compositional:
     def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
         """h_e(s, a, z), before the sigmoid: (heads, ...)."""
         return reach.represented_logits(params, states, actions, goals)
+
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        return reach.steps_of_logits(values, discount)
 
     def target(self, targets: Params, batch: Batch, act: Act) -> Array:
         """y_e, (heads, batch)."""

@@ -8,9 +8,11 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.batches import Batch, BatchRequest, GoalMix, Goals
 from mvl.checks import COUNT, UNIT, check_settings
+from mvl.nets.discounting import steps_of_values
 from mvl.nets.mlp import MLP, apply_ensemble, init_ensemble
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Goals, Key, Loss, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 def implicit_q_loss(
@@ -67,6 +69,9 @@ class ImplicitQ:
 
     def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
         return apply_ensemble(params.critic, states, goals, actions)[..., 0]
+
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        return steps_of_values(values, discount)
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
         represented = encode(batch.observations, batch.value_goals.vectors)

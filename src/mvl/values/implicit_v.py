@@ -7,9 +7,11 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.batches import Batch, BatchRequest, GoalMix
 from mvl.checks import COUNT, UNIT, check_settings
+from mvl.nets.discounting import steps_of_values
 from mvl.nets.mlp import apply_ensemble, init_ensemble
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ class ImplicitV:
 
     def state_value(self, params: Params, states: Array, goals: Array) -> Array:
         return apply_ensemble(params, states, goals)[..., 0]
+
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        return steps_of_values(values, discount)
 
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
         represented = encode(batch.observations, batch.value_goals.vectors)

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.batches import Batch, BatchRequest, GoalMix
 from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError
 from mvl.nets.mlp import MLP, apply_ensemble, apply_mlp, init_ensemble, init_mlp
 from mvl.nets.quasimetric import GROUP, interval_distance
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 class Networks(NamedTuple):
@@ -76,6 +77,10 @@ class Quasimetric:
 
     def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
         return -self.distance(params, self.after(params, apply_mlp(params.embed, states), actions), goals)
+
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        """The distance counts steps without a discount."""
+        return jnp.maximum(-values, 0.0)
 
     def after(self, params: Networks, here: Array, actions: Array) -> Array:
         """Predicted embedding of the next state, u + D([u; a])."""

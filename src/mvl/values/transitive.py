@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from jax import Array
 from jax.lax import stop_gradient
 
+from mvl.batches import Batch, BatchRequest, GoalMix, Midpoints
 from mvl.checks import COUNT, NOT_NEGATIVE, UNIT, check_settings
 from mvl.nets import reach
-from mvl.types import Act, Batch, BatchRequest, Encode, GoalMix, Key, Loss, Midpoints, Params, Shapes
+from mvl.types import Act, Encode, Key, Loss, Params, Shapes
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ class Transitive:
     def critic(self, params: Params, states: Array, actions: Array, goals: Array) -> Array:
         """h_e(s, a, z), before the sigmoid: (heads, ...)."""
         return reach.represented_logits(params, states, actions, goals)
+
+    def steps_to_go(self, values: Array, discount: float) -> Array:
+        return reach.steps_of_logits(values, discount)
 
     def log_target(self, targets: Params, batch: Batch, middle: Midpoints) -> Array:
         """log y_e, (heads, batch)."""

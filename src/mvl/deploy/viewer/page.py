@@ -21,6 +21,7 @@ TICKS = 30
 SPEEDS = {"x 1/4": 0.25, "x 1/2": 0.5, "x 1": 1.0, "x 2": 2.0, "x 4": 4.0, "x 8": 8.0, "x 16": 16.0}
 FLOOR = "Floor: V(s, goal), from dark (far) to bright (near)."
 PIN, COPIES = "Goal: the orange pin.", "Goal: the pale copies; one that floats above an object shows the color it has to get."
+PLAN = "Plan: gray nodes of the graph, the blue path, and the blue ball, which is the current sub-goal."
 
 NOTES = "<div style='padding:0 0.75em 0.5em;font-size:0.875em;line-height:1.5'>{}</div>"
 
@@ -96,7 +97,9 @@ class Page:
         self.speed = gui.add_dropdown("speed", list(SPEEDS), initial_value=self.view.speed)
         valued = any(recording.values for recording in self.recordings)
         self.floor = gui.add_checkbox("value on the floor", valued, visible=valued)
+        planned = first.maze is not None and any(recording.plans for recording in self.recordings)
         notes = [*map(_legend, self.recordings), *([FLOOR] if valued else []), PIN if first.maze else COPIES]
+        notes += [PLAN] if planned else []
         gui.add_html(NOTES.format("".join(f"<p style='margin:0.5em 0'>{note}</p>" for note in notes)))
 
     def _task_name(self, task: int) -> str:

@@ -3,18 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from mvl.deploy.viewer.episodes import RecordedEpisode, physics, play_recorded
 from mvl.errors import UsageError
-from mvl.evaluation.acting import as_act, batched_act
+from mvl.evaluation.acting import as_act, batched_act, planned
 from mvl.evaluation.rollout import Act, starts
+from mvl.planning.following import Follower
 from mvl.registry import name_of
 from mvl.results.geometry import values_on_grid
 from mvl.runs.folder import Description, RunFolder
+from mvl.runs.planning import followers, planner_of
 from mvl.runs.restore import restore
 from mvl.tasks import Task
 from mvl.tasks.maze import Maze
@@ -22,6 +24,14 @@ from mvl.tasks.simulator import Simulator, quiet_simulators
 
 Report = Callable[[int, int], None]
 """Called with (done, total) steps; the total is that of episodes of maximal length."""
+
+
+class Plan(NamedTuple):
+    """The planner's part in an episode."""
+
+    nodes: np.ndarray  # (nodes, g) of the graph
+    path: np.ndarray  # (nodes on the first path, g)
+    subgoals: np.ndarray  # (length, g) pursued at every step
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,8 @@ class Recording:
     """Episodes of each task."""
     maze: Maze | None
     values: list[list[np.ndarray]]  # like `episodes`: V(s, goal) on the grid (rows, columns); or empty
+    plans: list[list[Plan]]
+    """Like `episodes`; empty if the policy does not plan."""
 
     @property
     def mollified(self) -> bool:
@@ -53,22 +65,50 @@ def check(runs: list[Path]) -> None:
         raise UsageError(f"{' and '.join(map(str, tasks))} are different environments; view one run at a time.")
 
 
-def record(run: Path, episodes: int, seed: int, report: Report = lambda done, total: None) -> Recording:
+class PlanRecorder:
+    """A planner of one episode at a time that keeps what it planned."""
+
+    def __init__(self, follower: Follower) -> None:
+        self.follower = follower
+        self.paths: list[np.ndarray] = []
+        self.pursued: list[list[np.ndarray]] = []
+
+    def begin(self, observations: np.ndarray, goals: np.ndarray) -> None:
+        self.follower.begin(observations, goals)
+        self.paths.append(self.follower.path(0))
+        self.pursued.append([])
+
+    def subgoals(self, observations: np.ndarray) -> np.ndarray:
+        chosen = self.follower.subgoals(observations)
+        self.pursued[-1].append(chosen[0])
+        return chosen
+
+    def plans(self) -> list[Plan]:
+        """What was planned in each episode."""
+        nodes = self.follower.map.goals
+        return [Plan(nodes, path, np.array(pursued)) for path, pursued in zip(self.paths, self.pursued, strict=True)]
+
+
+def record(run: Path, episodes: int, seed: int, report: Report = lambda done, total: None, plan: str | None = None) -> Recording:
     """Record the episodes that `mvl eval` plays with this seed, for the run's first seed, and its value on mazes."""
     description, learner, state = restore(run)
-    params = jax.tree.map(lambda leaf: leaf[:1], state.params)
-    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), params)
-    task = description.task
+    first = jax.tree.map(lambda leaf: leaf[:1], state)
+    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), first.params)
+    task, graph = description.task, planner_of(description.experiment.schedule, plan)
+    planning = [PlanRecorder(follower) for follower in followers(run, description, learner, first, graph)] if graph else []
+    act = planned(act, planning) if planning else act
     with quiet_simulators():
         simulator = task.make_simulator()
         played = _play_all(task, simulator, act, episodes, (seed, int(state.step[0]), 1), report)
+    plans = [plan for recorder in planning for plan in recorder.plans()]
     maze = task.maze() if task.maze else None
     values: list[list[np.ndarray]] = []
     if maze is not None and learner.recipe.has_surface:
-        first = jax.tree.map(lambda leaf: leaf[0], state.params)
-        values = [[values_on_grid(learner, first, maze, e.observations[0], e.goal) for e in goal] for goal in played]
+        params = jax.tree.map(lambda leaf: leaf[0], state.params)
+        values = [[values_on_grid(learner, params, maze, e.observations[0], e.goal) for e in goal] for goal in played]
     model, _ = physics(simulator.env)
-    return Recording(run.resolve().name, description, model, played, maze, values)
+    grouped = [plans[number : number + episodes] for number in range(0, len(plans), episodes)]
+    return Recording(run.resolve().name, description, model, played, maze, values, grouped)
 
 
 def _play_all(

@@ -13,6 +13,8 @@ from mvl.tasks.maze import POINTS_PER_CELL
 
 TEAL, PURPLE, ORANGE, GRAY, WHITE = (0, 158, 115), (123, 50, 148), (213, 94, 0), (222, 224, 227), (255, 255, 255)
 """Colors of: paths of a mollified value, paths of any other value, goals, floors, lines along paths."""
+NODE, BLUE = (90, 95, 105), (0, 114, 178)
+"""Colors of a planner's nodes, and of its path and sub-goal."""
 WAYPOINTS = 60
 """Number of balls along a path, evenly spaced in time."""
 GOAL_OPACITY, LIFT = 0.4, 0.07
@@ -46,7 +48,8 @@ class Stage:
         for handle in self.handles:
             handle.remove()
         self.episode = self.recording.episodes[task][number]
-        self.handles = [*self._path(), *self._goal(), *self._label()]
+        self.plan = self.recording.plans[task][number] if self.recording.plans and self.recording.maze else None
+        self.handles = [*self._path(), *self._goal(), *self._label(), *self._graph()]
         if floor_value and self.recording.values:
             self.handles.append(self._value(self.recording.values[task][number]))
         self.at(0)
@@ -62,6 +65,9 @@ class Stage:
             if mesh.color != color:
                 mesh.color = color
         self.waypoints.batched_colors = self._waypoint_colors()
+        if self.plan is not None:
+            x, y = self.plan.subgoals[min(self.step, len(self.plan.subgoals) - 1), :2]
+            self.subgoal.position = (float(x), float(y), 0.02 * self.size)
 
     def _floor(self) -> None:
         (left, near, height), (right, far, _) = self.extent
@@ -112,6 +118,20 @@ class Stage:
             where = (*self.episode.goal[:2], 0)
             return [self.scene.add_mesh_simple(f"{self.name}/goal", pin.vertices, pin.faces, color=ORANGE, position=where)]
         return [handle for shape in self.shapes for handle in self._goal_copy(shape)]
+
+    def _graph(self) -> list[Any]:
+        """In a maze, what the planner does: nodes of its graph, its first path, and the current sub-goal."""
+        if self.plan is None:
+            return []
+        nodes, path = (
+            np.pad(places[:, :2], ((0, 0), (0, 1)), constant_values=0.006 * self.size)
+            for places in (self.plan.nodes, self.plan.path)
+        )
+        dots = self.scene.add_point_cloud(f"{self.name}/nodes", nodes, NODE, point_size=0.004 * self.size)
+        lines = np.stack([path[:-1], path[1:]], axis=1)
+        way = self.scene.add_line_segments(f"{self.name}/plan", lines, BLUE, thickness=0.008 * self.size)
+        self.subgoal = self.scene.add_icosphere(f"{self.name}/subgoal", radius=0.016 * self.size, color=BLUE)
+        return [dots, *([way] if len(lines) else []), self.subgoal]
 
     def _goal_copy(self, shape: Shape) -> list[Any]:
         """A pale copy of a shape at its goal; none for the robot, and if nothing has to change."""

@@ -1,0 +1,177 @@
+"""Follow shortest paths of a roadmap in many episodes at once. NumPy and SciPy alone: the value is a function."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+from scipy.sparse.csgraph import dijkstra
+
+from mvl.planning.graph import Graph, Roadmap, Steps
+
+LINKS = 5
+"""Nodes that a start or a goal is joined with if none is near."""
+PENALTY, MOST = 20.0, 1e6
+"""Factor on the length of edges where an episode made no progress, and the largest product of such factors."""
+DETOUR = 2.0
+"""A node ahead is pursued directly only if the path to it is at most this many times as long as the reach."""
+
+
+class Follower:
+    """Sub-goals for the episodes that were begun together.
+
+    For every episode there is a tree of shortest paths to its goal: `onward` has the next node of each node. The goal
+    itself has the number of nodes as its index. An episode walks along its tree; where it makes no progress, edges
+    around that place are made longer for this episode, and its tree is computed again.
+    """
+
+    def __init__(self, graph: Graph, roadmap: Roadmap, steps: Steps, say: Callable[[str], None] = lambda text: None) -> None:
+        self.graph, self.map, self.say = graph, roadmap, say
+        self.steps: Steps = lambda observations, goals: steps(observations, goals) / roadmap.unit
+        self.size = len(roadmap.observations)
+        self.backward = roadmap.edges.T.tocsr()  # from where an edge leads to where it begins
+        self.edge_ends = np.repeat(np.arange(self.size), np.diff(self.backward.indptr))  # (edges,)
+
+    def begin(self, observations: np.ndarray, goals: np.ndarray) -> None:
+        """New episodes: observations (episodes, d) and goals (episodes, g)."""
+        count = len(goals)
+        self.goals = goals.copy()
+        self.final = self._to_goals(goals)  # (episodes, nodes) steps from the nodes to the goal
+        self.factors: dict[int, np.ndarray] = {}  # episode -> factors on the edges of `backward`
+        self.detours = np.ones((count, self.size))  # factors on joining a path at a node
+        self.cost = np.empty((count, self.size))
+        self.onward = np.empty((count, self.size), np.int64)
+        self.reachable = np.ones(count, bool)
+        self.node, self.waited, self.best = np.zeros(count, int), np.zeros(count, int), np.full(count, np.inf)
+        everyone = np.arange(count)
+        self._shortest(everyone)
+        self._enter(everyone, observations)
+
+    def subgoals(self, observations: np.ndarray) -> np.ndarray:
+        """The goals to pursue now, (episodes, g)."""
+        episodes, reach = np.arange(len(self.goals)), self.graph.reach * self.graph.steps
+        ahead = self._ahead()  # (episodes, lookahead)
+        costs = self._costs_of(ahead)
+        found = self.steps(observations[:, None], self._goals_of(ahead))
+        near = (found < reach) & (costs[:, :1] - costs <= DETOUR * reach)
+        furthest = np.where(near.any(axis=1), near.shape[1] - 1 - near[:, ::-1].argmax(axis=1), 0)
+        self.node = ahead[episodes, furthest]
+        self._watch(observations, found[episodes, furthest] + costs[episodes, furthest])
+        return self._goals_of(self.node[:, None])[:, 0]
+
+    def path(self, episode: int) -> np.ndarray:
+        """The goals on the planned path of an episode, from its current node to its goal, (nodes, g)."""
+        nodes = [int(self.node[episode])]
+        while nodes[-1] != self.size:
+            nodes.append(int(self.onward[episode, nodes[-1]]))
+        return np.concatenate([self.map.goals[nodes[:-1]], self.goals[episode][None]])
+
+    def _to_goals(self, goals: np.ndarray) -> np.ndarray:
+        """Steps from all nodes to goals, (goals, nodes)."""
+        return self.steps(self.map.observations[None], goals[:, None])
+
+    def _ahead(self) -> np.ndarray:
+        """The current node of every episode and those after it on its path, (episodes, lookahead)."""
+        padded = np.concatenate([self.onward, np.full((len(self.onward), 1), self.size)], axis=1)
+        episodes, nodes = np.arange(len(padded)), [self.node]
+        for _ in range(self.graph.lookahead - 1):
+            nodes.append(padded[episodes, nodes[-1]])
+        return np.stack(nodes, axis=1)
+
+    def _goals_of(self, nodes: np.ndarray) -> np.ndarray:
+        """Nodes (episodes, some) as goals; the goal's own index stands for the episode's goal."""
+        found = self.map.goals[np.minimum(nodes, self.size - 1)]
+        return np.where((nodes == self.size)[..., None], self.goals[:, None], found)
+
+    def _costs_of(self, nodes: np.ndarray) -> np.ndarray:
+        """Steps from nodes (episodes, some) to the episode's goal."""
+        costs = np.take_along_axis(self.cost, np.minimum(nodes, self.size - 1), axis=1)
+        return np.where(nodes == self.size, 0.0, costs)
+
+    def _watch(self, observations: np.ndarray, remaining: np.ndarray) -> None:
+        """Notice episodes whose remaining path does not become shorter, and plan them again."""
+        better = remaining < self.best - 1
+        self.best = np.where(better, remaining, self.best)
+        self.waited = np.where(better, 0, self.waited + 1)
+        stuck = np.flatnonzero(self.waited > self.graph.patience * self.graph.steps)
+        if len(stuck):
+            self._avoid(stuck, observations[stuck])
+            self._shortest(stuck)
+            self._enter(stuck, observations[stuck])
+
+    def _shortest(self, episodes: np.ndarray) -> None:
+        """Trees of shortest paths to the goals of these episodes."""
+        changed = [episode for episode in episodes if episode in self.factors]
+        same = np.array([episode for episode in episodes if episode not in self.factors], int)
+        for group, edges in [(same, self.backward), *((np.array([one]), self._lengthened(one)) for one in changed)]:
+            if len(group):
+                self.cost[group], self.onward[group] = trees(edges, links(self.final[group], self.graph.steps))
+
+    def _lengthened(self, episode: int) -> csr_matrix:
+        back = self.backward
+        return csr_matrix((back.data * self.factors[episode], back.indices, back.indptr), shape=back.shape)
+
+    def _enter(self, episodes: np.ndarray, observations: np.ndarray) -> None:
+        """Join the current states of these episodes with their trees."""
+        starts = self.steps(observations[:, None], self.map.goals[None])  # (some, nodes)
+        joins = links(starts, self.graph.steps) * self.detours[episodes]
+        total = joins + self.cost[episodes]
+        lost = np.isinf(total).all(axis=1)
+        if lost.any():
+            self._settle(episodes[lost], joins[lost])
+            total[lost] = joins[lost] + self.cost[episodes[lost]]
+        node = total.argmin(axis=1)
+        least = total[np.arange(len(node)), node]
+        direct = self.steps(observations, self.goals[episodes])
+        at_goal = (direct <= self.graph.steps) & (least <= DETOUR * self.graph.steps)
+        self.node[episodes] = np.where(at_goal, self.size, node)
+        self.best[episodes], self.waited[episodes] = np.inf, 0
+
+    def _settle(self, episodes: np.ndarray, joins: np.ndarray) -> None:
+        """Goals that no path leads to are replaced by the reachable node nearest to them."""
+        for episode, join in zip(episodes, joins, strict=True):
+            reached = dijkstra(self.map.edges, indices=np.flatnonzero(np.isfinite(join)), min_only=True)
+            node = int(np.where(np.isfinite(reached), self.final[episode], np.inf).argmin())
+            self.say(f"no path leads to the goal of episode {episode}; it goes to the nearest state that one leads to")
+            self.goals[episode], self.reachable[episode] = self.map.goals[node], False
+            self.final[episode] = self._to_goals(self.goals[episode][None])[0]
+            self._shortest(np.array([episode]))
+
+    def _avoid(self, episodes: np.ndarray, observations: np.ndarray) -> None:
+        """Lengthen edges from around the current states of these episodes to around their sub-goals."""
+        starts = self.steps(observations[:, None], self.map.goals[None]) <= self.graph.steps  # (some, nodes)
+        for episode, here in zip(episodes, starts, strict=True):
+            node = self.node[episode]
+            there = np.zeros(self.size, bool)
+            if node == self.size:
+                there[self.final[episode] <= self.graph.steps] = True
+                self.final[episode] = np.where(here, np.minimum(PENALTY * self.final[episode], MOST), self.final[episode])
+            else:
+                there[self.map.edges[node].indices] = there[node] = True
+            factors = self.factors.setdefault(int(episode), np.ones(len(self.backward.data)))
+            factors[here[self.backward.indices] & there[self.edge_ends]] *= PENALTY
+            self.detours[episode, there] *= PENALTY
+            np.minimum(factors, MOST, out=factors)
+            np.minimum(self.detours, MOST, out=self.detours)
+
+
+def links(steps: np.ndarray, near: float) -> np.ndarray:
+    """Lengths of the edges between some states and all nodes (some, nodes): infinite unless near, or among the nearest."""
+    nearest = np.sort(steps, axis=1)[:, min(LINKS, steps.shape[1]) - 1, None]
+    allowed = np.where((steps <= near).any(axis=1, keepdims=True), near, nearest)
+    return np.where(steps <= allowed, np.maximum(steps, 1.0), np.inf)
+
+
+def trees(backward: csr_matrix, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shortest paths from all nodes to several goals, given edges turned around and those to the goals (goals, nodes).
+
+    Returns the lengths (goals, nodes), and the next node of each node (goals, nodes), which is the number of nodes where the
+    goal itself comes next. Nodes without a path have infinite length.
+    """
+    size, count = backward.shape[0], len(ends)
+    allowed = np.isfinite(ends)
+    rows, columns = np.nonzero(allowed)
+    to_goals = csr_matrix((ends[allowed], (rows, columns)), shape=(count, size + count))
+    widened = csr_matrix((backward.data, backward.indices, backward.indptr), shape=(size, size + count))
+    lengths, before = dijkstra(vstack([widened, to_goals]).tocsr(), indices=size + np.arange(count), return_predecessors=True)
+    onward = before[:, :size].astype(np.int64)
+    return lengths[:, :size], np.where((onward >= size) | (onward < 0), size, onward)

@@ -1,0 +1,101 @@
+"""The graph planner: shortest paths over states of the data, with edges where the learned value says a state is near."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from mvl.checks import COUNT, POSITIVE, check_settings
+from mvl.data.dataset import Dataset
+from mvl.errors import DataError
+
+Steps = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Observations (..., d) and goals (..., g), leading axes broadcast -> steps between them as the value has it (...)."""
+
+PAIRS = 2000
+"""Pairs of states that calibrate the value's steps."""
+BLOCK = 128_000
+"""Pairs of nodes whose steps are computed in one call."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Sub-goals on shortest paths over nodes drawn from the data (after test-time graph search, Opryshko et al.).
+
+    Values are first turned into steps, then calibrated: a regularized value may count three steps as one, so one unit is
+    the median over states that lie k steps apart in held-out episodes, divided by k. An edge joins two nodes that are at
+    most k steps apart. The sub-goal is the furthest node on the path that is nearer than `reach` times k steps.
+    """
+
+    nodes: int = 2000
+    """Number of nodes, drawn uniformly from the data."""
+    steps: int = 10
+    """k: length of the longest edge, in steps of the data."""
+    reach: float = 2.0
+    """Distance of the sub-goal, in units of k."""
+    lookahead: int = 16
+    """Nodes of the path among which the sub-goal is chosen."""
+    patience: int = 8
+    """Replan if the rest of the path has not become shorter for this many times k steps."""
+
+    def __post_init__(self) -> None:
+        check_settings(self, nodes=COUNT, steps=COUNT, reach=POSITIVE, lookahead=COUNT, patience=COUNT)
+
+
+class Places(NamedTuple):
+    """States of the data that a graph is built from."""
+
+    observations: np.ndarray  # (nodes, d)
+    goals: np.ndarray  # (nodes, g) the same states as goals
+    starts: np.ndarray  # (pairs, d) states of held-out episodes
+    ends: np.ndarray  # (pairs, g) as goals: the states k steps later
+
+    @classmethod
+    def draw(cls, graph: Graph, train: Dataset, held_out: Dataset, seed: int = 0) -> "Places":
+        """Nodes from the training data and pairs from the held-out data, both drawn uniformly."""
+        random = np.random.default_rng(seed)
+        count = min(graph.nodes, len(train.transitions))
+        rows = np.sort(random.choice(train.transitions, count, replace=False))
+        whole = held_out.transitions[held_out.transitions + graph.steps <= held_out.final_goals[held_out.transitions]]
+        if not len(whole):
+            raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller steps setting.")
+        firsts = np.sort(random.choice(whole, min(PAIRS, len(whole)), replace=False))
+        ends = _as_goals(held_out, firsts + graph.steps)
+        return cls(train.observations[rows], _as_goals(train, rows), held_out.observations[firsts], ends)
+
+
+def _as_goals(data: Dataset, rows: np.ndarray) -> np.ndarray:
+    return (data.observations if data.oracle is None else data.oracle)[rows]
+
+
+class Roadmap(NamedTuple):
+    """A graph as it was built for one trained value."""
+
+    observations: np.ndarray  # (nodes, d)
+    goals: np.ndarray  # (nodes, g)
+    edges: csr_matrix  # (nodes, nodes) steps of the data from row to column, for pairs that are near
+    unit: float
+    """What the value counts for one step of the data."""
+
+
+def build(graph: Graph, places: Places, steps: Steps, report: Callable[[int, int], None] | None = None) -> Roadmap:
+    """Calibrate the value's steps and join all nodes that are near; `report` is called with blocks done and their number."""
+    unit = max(float(np.median(steps(places.starts, places.ends))) / graph.steps, 1e-6)
+    count = len(places.observations)
+    size = max(1, min(count, BLOCK // count))
+    firsts = range(0, count, size)
+    rows, columns, lengths = [], [], []
+    for number, first in enumerate(firsts, 1):
+        block = np.arange(first, first + size) % count  # every block has the same size, so that one compiled call serves all
+        found = steps(places.observations[block, None], places.goals[None]) / unit
+        found[np.arange(size), block] = np.inf
+        near = np.argwhere(found[: count - first] <= graph.steps)
+        rows.append(first + near[:, 0])
+        columns.append(near[:, 1])
+        lengths.append(np.maximum(found[near[:, 0], near[:, 1]], 1.0))
+        if report:
+            report(number, len(firsts))
+    joined = np.concatenate(lengths), (np.concatenate(rows), np.concatenate(columns))
+    return Roadmap(places.observations, places.goals, csr_matrix(joined, shape=(count, count)), unit)

@@ -1,0 +1,57 @@
+"""Planners of a run: built from its data or from its graph file, which is written so that a copied folder plans alone."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+
+from mvl.files import refuse_links
+from mvl.learn.learner import Learner, State
+from mvl.planning.following import Follower
+from mvl.planning.graph import Graph, Places, Steps, build
+from mvl.planning.storage import Stored, load, save
+from mvl.planning.values import steps_function
+from mvl.recipes.presets import Schedule
+from mvl.runs.data import data_of
+from mvl.runs.folder import Description, RunFolder
+
+Report = Callable[[int, int], None]
+"""Called with the number of finished blocks and the number of all."""
+
+
+def planner_of(schedule: Schedule, plan: str | None = None) -> Graph | None:
+    """The planner that a schedule asks for, or the one named instead; None for none."""
+    chosen = schedule.plan if plan is None else plan
+    return Graph(nodes=schedule.plan_nodes, steps=schedule.plan_steps) if chosen == "graph" else None
+
+
+def build_followers(
+    graph: Graph, places: Places, learner: Learner, state: State, file: Path, report: Report | None = None
+) -> list[Follower]:
+    """A planner for each seed of a state, on graphs that are built for its values and written to a file."""
+    counts = _steps(learner, state)
+    roadmaps = [build(graph, places, steps, report) for steps in counts]
+    save(file, Stored(graph, places, roadmaps, int(state.step[0])))
+    return [Follower(graph, *pair) for pair in zip(roadmaps, counts, strict=True)]
+
+
+def followers(
+    run: Path, description: Description, learner: Learner, state: State, graph: Graph, report: Report | None = None
+) -> list[Follower]:
+    """A planner for each seed of a run's state: on its stored graph if that fits, otherwise on a new one."""
+    file = RunFolder(run).graph_file
+    refuse_links(file)
+    stored = load(file) if file.exists() else None
+    if stored is None or (stored.graph.nodes, stored.graph.steps) != (graph.nodes, graph.steps):
+        places = Places.draw(graph, *data_of(description, None, run))
+    elif stored.step == int(state.step[0]) and len(stored.roadmaps) >= len(state.seed):
+        return [Follower(graph, *pair) for pair in zip(stored.roadmaps, _steps(learner, state), strict=False)]
+    else:
+        places = stored.places
+    return build_followers(graph, places, learner, state, file, report)
+
+
+def _steps(learner: Learner, state: State) -> list[Steps]:
+    """Steps as the value of each seed counts them."""
+    every = range(len(state.seed))
+    return [steps_function(learner, jax.tree.map(lambda leaf, index=index: leaf[index], state.params)) for index in every]
