@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 
 from mvl.checks import COUNT, POSITIVE, check_settings
 from mvl.data.dataset import Dataset
+from mvl.data.memory_map import take
 from mvl.errors import DataError
 
 Steps = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -63,11 +64,12 @@ class Places(NamedTuple):
             raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller steps setting.")
         firsts = np.sort(random.choice(whole, min(PAIRS, len(whole)), replace=False))
         ends = _as_goals(held_out, firsts + graph.steps)
-        return cls(train.observations[rows], _as_goals(train, rows), held_out.observations[firsts], ends)
+        return cls(take(train.observations, rows), _as_goals(train, rows), take(held_out.observations, firsts), ends)
 
 
 def _as_goals(data: Dataset, rows: np.ndarray) -> np.ndarray:
-    return (data.observations if data.oracle is None else data.oracle)[rows]
+    vectors = data.observations if data.oracle is None else data.oracle
+    return take(vectors, rows)
 
 
 class Roadmap(NamedTuple):
