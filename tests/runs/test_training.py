@@ -58,11 +58,11 @@ def test_killed_and_resumed_equals_unbroken_bit_for_bit(data_file, tmp_path):
     script = (
         "import sys, os, mvl.runs.session as s, mvl.runs.training as t\n"
         "sys.path.insert(0, sys.argv[3]); from conftest import small_recipe\n"
-        "after = s.Session._after\n"
+        "after = s.Session._after_dispatch\n"
         "def dying(self, state, step, *rest):\n"
         "    after(self, state, step, *rest)\n"
         "    if step == 30: os.kill(os.getpid(), 9)\n"
-        "s.Session._after = dying\n"
+        "s.Session._after_dispatch = dying\n"
         f"t.train(sys.argv[1], small_recipe(), run=sys.argv[2], seeds=2, **{SCHEDULE!r})\n"
     )
     tests = os.path.dirname(os.path.dirname(__file__))

@@ -76,9 +76,9 @@ def dispatches(
         out_shardings=sharding.replicated if sharding else None,
     )
     state = placement.place(state) if placement else state
-    for step, given in zip(calls, inputs, strict=True):
+    for step, call_inputs in zip(calls, inputs, strict=True):
         with sharding.partitioning() if sharding else nullcontext():
-            state, metrics = run(state, given)
+            state, metrics = run(state, call_inputs)
         columns = {name: np.asarray(column) for name, column in metrics.items()}
         check_finite(columns, step)
         yield placement.to_one_device(state) if placement else state, columns

@@ -57,9 +57,9 @@ class PointSimulator(OgbenchSimulator):
         super().__init__(task) if shared is None else self._share(shared)
         self.maze: Any = self.env.unwrapped
         model, self.data = self.maze.model, self.maze.data
-        self.alone = shared is None
+        self.owns_env = shared is None
         state = self.data.qpos, self.data.qacc_warmstart  # views of MuJoCo's arrays
-        self.position, self.force = state if self.alone else (array.copy() for array in state)
+        self.position, self.force = state if self.owns_env else (array.copy() for array in state)
         # With so few geoms, MuJoCo's search tree takes longer than testing all pairs, and finds the same contacts.
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
         self.simulate = partial(mujoco.mj_step, model, self.data, nstep=self.maze.frame_skip)
@@ -109,7 +109,7 @@ class PointSimulator(OgbenchSimulator):
     def move(self, position: np.ndarray, force: np.ndarray | float) -> None:
         """A step whose result is known without MuJoCo."""
         self.position[:], self.force[:] = position, force
-        if self.alone:
+        if self.owns_env:
             self.data.time += self.seconds
             self.update_bodies()
 
