@@ -84,7 +84,7 @@ def test_a_value_of_another_type_is_one_sentence(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("preset", ["cpu", "paper"])
+@pytest.mark.parametrize("preset", ["cpu", "laptop", "paper"])
 @pytest.mark.parametrize("name", ["gcivl", "dual-mvl", "hiql-eik", "trl", "bc"])
 def test_a_named_recipe_needs_its_name_alone(name, preset):
     made = replace(Experiment.from_preset(TASK, name, preset), preset=None, recipe_name="any")
@@ -115,7 +115,7 @@ def test_parts_without_a_name_are_named_one_by_one():
 
 def test_own_data_is_named_by_its_file_alone():
     made = Experiment.from_preset(Path("/somewhere/my demos.npz"), "gcivl", data=DataOptions(held_out=0.2))
-    assert made.command() == "mvl train 'my demos.npz' --recipe gcivl --preset cpu --seeds 1 --held-out 0.2"
+    assert made.command() == "mvl train 'my demos.npz' --recipe gcivl --preset laptop --seeds 1 --held-out 0.2"
 
 
 def test_json_and_back():
@@ -127,7 +127,7 @@ def test_json_and_back():
         mvl.Task(env="my_package:make_env", data=Path("walk.npz"), success="my_package:near", name="mine")
     )
     assert Experiment.from_json(own.to_json()) == own
-    assert own.command() == "mvl train walk.npz --recipe gcivl-mvl --preset cpu --env my_package:make_env --seeds 1"
+    assert own.command() == "mvl train walk.npz --recipe gcivl-mvl --preset laptop --env my_package:make_env --seeds 1"
     arrays = Experiment.from_preset(walk())
     assert Experiment.from_json(arrays.to_json()).recipe == arrays.recipe
 

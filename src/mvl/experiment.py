@@ -14,7 +14,7 @@ from mvl import registry
 from mvl.checks import INSIDE_UNIT
 from mvl.errors import UsageError, unknown
 from mvl.recipes.families import name_of_parts
-from mvl.recipes.presets import PRESETS, Schedule, named_recipe
+from mvl.recipes.presets import DEFAULT, PRESETS, Schedule, named_recipe
 from mvl.recipes.recipe import Recipe
 from mvl.settings import Configured, as_flags, as_text
 from mvl.tasks import Task, find_task
@@ -66,7 +66,7 @@ class Experiment:
         cls,
         task: str | Path | Task | Dataset,
         recipe: str | Recipe = "gcivl-mvl",
-        preset: str = "cpu",
+        preset: str = DEFAULT,
         *,
         parts: Mapping[str, str] | None = None,
         seeds: Sequence[int] = (0,),

@@ -33,12 +33,12 @@ def run_demo(tmp_path: Path, *more: str) -> None:
     demo.run(["--data", str(tmp_path), "--run", str(tmp_path / "demo"), *more])
 
 
-def test_it_trains_a_mollified_recipe(calls, tmp_path, capsys):
+def test_it_trains_a_regularized_recipe(calls, tmp_path, capsys):
     run_demo(tmp_path)
     ((kind, args, settings),) = calls
     assert (kind, args) == ("train", (demo.TASK, demo.RECIPE))
-    assert demo.RECIPE.endswith("-mvl")
-    assert (settings["discount"], settings["steps"]) == (demo.DISCOUNT, demo.STEPS)
+    assert demo.RECIPE.endswith(("-mvl", "-slope"))
+    assert settings["steps"] == demo.SCHEDULE["steps"]
     assert capsys.readouterr().out == "finished\n"
 
 

@@ -33,9 +33,9 @@ OPTIONS = {
     ("data", "generate", TASK): {"seed": SEEDS, "episodes": COUNTS, "workers": COUNTS},
     ("data", "expert", "ant", "--to", "walker"): {"steps": COUNTS, "seed": SEEDS},
     ("data", "import", "demos", "--to", "demos.npz"): {"held-out": SHARES},
-    ("sweep", "--tasks", TASK, "--recipes", "gcivl"): SWEEP,
+    ("sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "gcivl"): SWEEP,
     ("reproduce", "table1"): SWEEP,
-    ("tune", TASK, "--knob", "regularizer.weight=1,2"): SWEEP,
+    ("tune", TASK, "--preset", "cpu", "--knob", "regularizer.weight=1,2"): SWEEP,
 }
 SETTINGS = {
     "batch-size": "0", "learning-rate": "nan", "discount": "1", "target-rate": "2", "steps": "0", "steps-per-dispatch": "0",
@@ -101,14 +101,14 @@ def test_settings_of_training(refused, name, value):
 
 
 def test_settings_of_a_sweep(refused):
-    sweep = ["sweep", "--tasks", TASK, "--recipes"]
+    sweep = ["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes"]
     assert "Mollified.samples must be" in refused(*sweep, "gcivl-mvl+regularizer.samples=0")
     assert "Mollified.weight must be" in refused(*sweep, "gcivl-mvl", "--set", "regularizer.weight=1,nan")
     assert "Learning.batch_size must be" in refused(*sweep, "gcivl-mvl", "--", "--batch-size", "0")
 
 
 def test_slurm_has_no_half_gpus(refused):
-    sweep = ["sweep", "--tasks", TASK, "--recipes", "gcivl"]
+    sweep = ["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "gcivl"]
     assert "--gpus-per-run must be a whole number for SLURM" in refused(*sweep, "--engine", "slurm", "--gpus-per-run", "0.5")
 
 

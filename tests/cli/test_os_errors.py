@@ -68,7 +68,7 @@ def test_the_current_folder_is_gone(tmp_path, monkeypatch, capsys):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "here").rmdir()
-    words = ["sweep", "--tasks", "pointmaze-medium-navigate", "--recipes", "gcivl", "--dry-run"]
+    words = ["sweep", "--preset", "cpu", "--tasks", "pointmaze-medium-navigate", "--recipes", "gcivl", "--dry-run"]
     assert "the current folder: no such file or directory" in told(capsys, *words)
 
 

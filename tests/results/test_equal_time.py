@@ -29,7 +29,20 @@ def test_the_dearer_recipe_is_judged_where_the_time_is_over(tmp_path, monkeypatc
             evaluated(made_run(run, experiment(recipe), [seed]), seed, [value + 0.1 * seed for value in curve])
     cost = {"gcivl": 0.002, "gcivl-mvl": 0.004}
     monkeypatch.setattr(equal_time, "step_times", lambda experiments, *_: {one: cost[one.recipe_name] for one in experiments})
-    command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "gcivl-mvl", "--seeds", "2", "--store", str(tmp_path)]
+    command = [
+        "sweep",
+        "--preset",
+        "cpu",
+        "--tasks",
+        TASK,
+        "--recipes",
+        "gcivl",
+        "gcivl-mvl",
+        "--seeds",
+        "2",
+        "--store",
+        str(tmp_path),
+    ]
     assert main([*command, "--equal-time", "--to", str(tmp_path / "to")]) == 0
     out = capsys.readouterr().out
     assert "gcivl-mvl  4.00       2.00 x" in out
@@ -45,13 +58,26 @@ def test_what_was_not_evaluated_by_then_is_not_guessed(tmp_path, monkeypatch, ca
         evaluated(made_run(folder_of(experiment(recipe), tmp_path) / "seeds-0", experiment(recipe), [0]), 0, successes)
     cost = {"gcivl": 0.001, "gcivl-mvl": 0.1}
     monkeypatch.setattr(equal_time, "step_times", lambda experiments, *_: {one: cost[one.recipe_name] for one in experiments})
-    command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "gcivl-mvl", "--seeds", "1", "--store", str(tmp_path)]
+    command = [
+        "sweep",
+        "--preset",
+        "cpu",
+        "--tasks",
+        TASK,
+        "--recipes",
+        "gcivl",
+        "gcivl-mvl",
+        "--seeds",
+        "1",
+        "--store",
+        str(tmp_path),
+    ]
     assert main([*command, "--equal-time"]) == 0
     assert "not evaluated by then" in capsys.readouterr().out
 
 
 def test_nothing_finished_has_nothing_to_compare(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(execution, "carry_out", lambda *_: {})
-    command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "1", "--store", str(tmp_path)]
+    command = ["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "1", "--store", str(tmp_path)]
     assert main([*command, "--equal-time"]) == 0
     assert "no finished run of this table can be timed" in capsys.readouterr().out

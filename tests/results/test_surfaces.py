@@ -22,7 +22,7 @@ def test_surfaces_stand_beside_success(tmp_path, monkeypatch, capsys):
             made_run(folder_of(of, tmp_path) / f"seeds-{seed}", of, [seed], 0.5)
     ask = lambda run: Geometry(0.5 + 0.2 * int(run.name[-1]), 1, 1, 1, 0, 0) if run.parent.name == "gcivl" else None
     monkeypatch.setattr(surfaces, "surface_of", ask)
-    command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "bc", "--seeds", "2", "--store", str(tmp_path)]
+    command = ["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "gcivl", "bc", "--seeds", "2", "--store", str(tmp_path)]
     assert main([*command, "--surfaces", "--to", str(tmp_path / "to")]) == 0
     out = capsys.readouterr().out
     assert "measuring surfaces: 2/2" in out
@@ -30,7 +30,7 @@ def test_surfaces_stand_beside_success(tmp_path, monkeypatch, capsys):
     assert f"| {TASK} | gcivl | 50 [50, 50] | 0.60 |" in (tmp_path / "to" / "sweep-surfaces.md").read_text()
     (row,) = csv.DictReader(io.StringIO((tmp_path / "to" / "sweep-surfaces.csv").read_text()))
     assert (row["seeds"], row["mean"], float(row["rank_correlation"])) == ("2", "50.00", pytest.approx(0.6))
-    assert main(["sweep", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--surfaces"]) == 0
+    assert main(["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--surfaces"]) == 0
     assert "has a value function over a maze" in capsys.readouterr().out
 
 

@@ -73,7 +73,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def sweep(store: Path, *words: str) -> int:
-    command = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "2", "--store", str(store), *words]
+    command = ["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "2", "--store", str(store), *words]
     return main([*command, "--", *WORDS])
 
 

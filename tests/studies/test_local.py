@@ -100,7 +100,9 @@ def test_files_beside_a_run_are_not_written_through_links(tmp_path, name):
 
 def test_failures_are_told_last_with_a_code(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(go, "carry_out", lambda plan, options: {"a job": "it broke"})
-    code = main(["sweep", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--to", str(tmp_path / "to")])
+    code = main(
+        ["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "bc", "--store", str(tmp_path), "--to", str(tmp_path / "to")]
+    )
     assert code == 1
     assert "mvl: 1 runs failed; the same command with --overwrite tries them again:\n  a job: it broke" in capsys.readouterr().err
     assert (tmp_path / "to" / "sweep.csv").exists()  # what there is, is written

@@ -53,9 +53,12 @@ def measured(monkeypatch):
 
 
 COMMANDS = {
-    "sweep": (["sweep", "--tasks", TASK, "--recipes", "gcivl"], "sweep"),
+    "sweep": (["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "gcivl"], "sweep"),
     "reproduce": (["reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "ORIG"], "table1"),
-    "tune": (["tune", TASK, "--recipe", "gcivl-mvl", "--knob", "regularizer.weight=1,3"], f"tune-{TASK}-gcivl-mvl"),
+    "tune": (
+        ["tune", TASK, "--preset", "cpu", "--recipe", "gcivl-mvl", "--knob", "regularizer.weight=1,3"],
+        f"tune-{TASK}-gcivl-mvl",
+    ),
 }
 
 

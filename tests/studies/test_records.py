@@ -30,7 +30,7 @@ def test_what_is_kept_is_not_done_again(tmp_path, monkeypatch, capsys):
     (run / "value.png").write_bytes(b"a picture")
     made_run(folder_of(of, first) / "seeds-1", of, [1], 0.6, until=20)
 
-    ask = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "2", "--records", str(file)]
+    ask = ["sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "gcivl", "--seeds", "2", "--records", str(file)]
     assert main([*ask, "--store", str(first)]) == 0
     assert "keeping 1 finished runs" in capsys.readouterr().out
     (line,) = map(json.loads, file.read_text().splitlines())
@@ -128,7 +128,21 @@ def test_a_damaged_line_is_refused_by_its_number_before_anything_changes(tmp_pat
     damage, reason = BROKEN[kind]
     file.write_text("\n".join([*lines[:3], damage(lines[3])]) + "\n")
     before = file.read_bytes()
-    words = ["sweep", "--tasks", TASK, "--recipes", "vib", "gcivl", "--store", str(store), "--records", str(file), "--overwrite"]
+    words = [
+        "sweep",
+        "--preset",
+        "cpu",
+        "--tasks",
+        TASK,
+        "--recipes",
+        "vib",
+        "gcivl",
+        "--store",
+        str(store),
+        "--records",
+        str(file),
+        "--overwrite",
+    ]
     for dry in ([], ["--dry-run"]):
         assert main([*words, *dry]) == 1
         err = capsys.readouterr().err

@@ -57,11 +57,13 @@ def matmul_shares(cores: list[int], bounds: tuple[float, ...], where: str) -> tu
 
 def regularized() -> tuple[list[Bar], dict[str, Measurement]]:
     """Cost of the regularizers in the `cpu` preset."""
-    found = fastest({name: partial(measure, "step", name) for name in ("gcivl", "gcivl-mvl", "gcivl-eik")})
-    plain, mollified, eikonal = (found[name]["seconds"] for name in found)
+    found = fastest({name: partial(measure, "step", name) for name in ("gcivl", "gcivl-mvl", "gcivl-eik", "gcivl-slope")})
+    plain, mollified, eikonal, slope = (found[name]["seconds"] for name in found)
     bars = [
         Bar("mollified step against a plain one, cpu preset", mollified / plain, 1.5, unit="x"),
         Bar("mollified step against an Eikonal one, cpu preset", mollified / eikonal, 1.0, unit="x"),
+        Bar("slope step against a plain one, cpu preset", slope / plain, 1.25, unit="x"),
+        Bar("slope step against an Eikonal one, cpu preset", slope / eikonal, 1.0, unit="x"),
     ]
     return bars, found
 
@@ -109,6 +111,19 @@ def memory(data: str) -> tuple[list[Bar], dict[str, Measurement]]:
     }
 
 
+def arriving() -> tuple[list[Bar], dict[str, Measurement]]:
+    """Time until a planned policy arrives, and the time of planning."""
+    found = measure("arriving")
+    bars = [
+        Bar("training until success 0.60, pointmaze-medium, gcivl-slope, planned", found["until_0.6"], 60.0, unit=" s"),
+        Bar("training until success 0.95, pointmaze-medium, gcivl-slope, planned", found["until_0.95"], 120.0, unit=" s"),
+        Bar("building a graph of 2000 nodes", found["build"], 10.0, unit=" s"),
+        Bar("a planned action of one robot", 1000 * found["act"], 2.0, unit=" ms"),
+        Bar("the same when it plans again", 1000 * found["replan"], 20.0, unit=" ms"),
+    ]
+    return bars, {"arriving": found}
+
+
 def all_bars(data: Path, cores: list[int], report: Callable[[Bar], None]) -> tuple[list[Bar], dict[str, Any]]:
     """Every bar, reported when it is measured; and all measurements that they are made from."""
     parts: list[tuple[str, Callable[[], tuple[list[Bar], dict[str, Measurement]]]]] = [
@@ -119,6 +134,7 @@ def all_bars(data: Path, cores: list[int], report: Callable[[Bar], None]) -> tup
         ("evaluation", evaluation),
         ("starting", lambda: starting(str(data))),
         ("memory", lambda: memory(str(data))),
+        ("arriving", arriving),
     ]
     bars: list[Bar] = []
     figures: dict[str, Any] = {}

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,49 @@ def command(*arguments: str, until: str | None = None) -> Measurement:
     return {"seconds": seconds or time.perf_counter() - began, "failed": float(process.returncode != 0)}
 
 
+def arriving(nodes: int = 2000) -> Measurement:
+    """Seconds of training until a planned policy reaches 0.6 and 0.95 of the goals of pointmaze-medium, seed 0; and of planning.
+
+    Training time is steps by the speed between evaluations; infinite if a success is not reached in 30,000 steps.
+    """
+    from mvl.runs import metrics
+    from mvl.runs.training import train
+
+    task = "pointmaze-medium-navigate-v0"
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
+        subprocess.run(python_module("mvl", "data", "generate", task, "--data", folder), stdout=sys.stderr, check=True)
+        schedule = {"steps": 30_000, "eval_every": 2_000, "eval_episodes": 10, "save_every": 30_000, "plan_nodes": nodes}
+        run = train(task, "gcivl-slope", run=Path(folder) / "run", data=folder, **schedule)
+        speed = max(row["steps_per_second"] for row in metrics.read(run / "timing.jsonl"))
+        rows = metrics.read(run / "evaluations.jsonl")
+        times = {
+            f"until_{share}": min((row["step"] / speed for row in rows if row["overall"] >= share), default=float("inf"))
+            for share in (0.6, 0.95)
+        }
+        return {"seconds": 30_000 / speed, **times, **_planning(run)}
+
+
+def _planning(run: Path) -> Measurement:
+    """Seconds to build the graph of a run, and of one robot's actions: between plans, and when it plans again."""
+    import numpy as np
+
+    from mvl.deploy.policy import load_policy
+
+    load_policy(run, plan="graph")  # compiles
+    (run / "graph.safetensors").unlink()
+    building = _timed(lambda: load_policy(run, plan="graph"))
+    policy = load_policy(run, plan="graph")
+    state, goal = np.zeros(2), np.full(2, 20.0)
+    policy.act(state, goal)
+    acting = sorted(_timed(lambda: policy.act(state, goal)) for _ in range(200))[100]
+
+    def replan() -> None:
+        policy.reset()
+        policy.act(state, goal)
+
+    return {"build": building, "act": acting, "replan": sorted(_timed(replan) for _ in range(21))[10]}
+
+
 def memory() -> float:
     """Largest memory of this process so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
@@ -148,6 +192,7 @@ MEASURES: dict[str, Callable[..., Measurement]] = {
     "evaluation": evaluation,
     "command": command,
     "training_memory": training_memory,
+    "arriving": arriving,
 }
 
 

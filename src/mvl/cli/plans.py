@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 STORE = Path("runs/store")
 EXTRA_ENDINGS = ("md", "csv")
-"""Files of the tables that --surfaces and --equal-time add."""
+"""Files of the tables that --surfaces, --plans and --equal-time add."""
 
 
-def add_options(parser: Parser, seeds: int) -> None:
-    """Add the shared options; `seeds` is the default number of seeds."""
+def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
+    """Add the shared options; `seeds` and `preset` are defaults."""
     what = parser.add_argument_group("size")
-    what.add_argument("--preset", default="cpu", help="cpu (minutes a run on a laptop) or paper (the paper's sizes)")
+    what.add_argument("--preset", default=preset, help="laptop (minutes), cpu (as in the committed results) or paper (its sizes)")
     what.add_argument("--seeds", type=count, default=seeds, help="seeds per cell of the table")
     own = parser.add_argument_group("your own")
     own.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate policies of data files in")
@@ -53,6 +53,9 @@ def add_options(parser: Parser, seeds: int) -> None:
     )
     where.add_argument(
         "--surfaces", action="store_true", help="also measure how well value functions over mazes follow the true distance"
+    )
+    where.add_argument(
+        "--plans", action="store_true", help="also compare success with and without a planner, by playing finished runs again"
     )
     where.add_argument(
         "--equal-time", action="store_true", help="also compare success after equal training time, by the measured time per step"
@@ -153,7 +156,7 @@ def _dry_run(plan: "Plan", options: Namespace, engine: "Engine | None", targets:
 def _targets(plan: "Plan", options: Namespace) -> list[Path]:
     """The files that `_write` writes, without that of --records."""
     names = [f"{plan.name}.{ending}" for ending in ("md", "csv", "tex", "png")]
-    for kind in ("surfaces", "equal-time"):
+    for kind in ("surfaces", "plans", "equal-time"):
         names += [f"{plan.name}-{kind}.{ending}" for ending in EXTRA_ENDINGS if getattr(options, kind.replace("-", "_"))]
     return [options.to / name for name in names if options.to] + ([options.report] if options.report else [])
 
@@ -201,11 +204,14 @@ def _print_written(paths: "Sequence[Path]") -> None:
 def _extra_tables(plan: "Plan", found: "list[Result]", options: Namespace) -> "Iterator[tuple[str, Table]]":
     """Further tables about the same cells, by the name of their option; each is measured when it is asked for."""
     from mvl.results.equal_time import equal_time_table
+    from mvl.results.planned import planned_table
     from mvl.results.surfaces import surface_table
     from mvl.runs.display import counting
 
     if options.surfaces:
         yield "surfaces", surface_table(found, lambda line: print(line, flush=True))
+    if options.plans:
+        yield "plans", planned_table(found, lambda line: print(line, flush=True))
     if options.equal_time:
         with counting("timing steps") as report:
             table = equal_time_table(plan, found, report)

@@ -73,7 +73,7 @@ def _field(options: argparse.Namespace, to: Path) -> None:
     (path,) = options.runs
     description = RunFolder.open(path)[1]
     if description.task.maze:
-        picture(path, to, options.episodes, options.task)
+        picture(path, to, options.episodes, options.task, "none")
     elif options.task is not None:
         raise UsageError(f"{description.task} has no maze, so tasks cannot be drawn one by one; leave --task out.")
     else:
@@ -81,11 +81,11 @@ def _field(options: argparse.Namespace, to: Path) -> None:
 
 
 def _graph(options: argparse.Namespace, to: Path) -> None:
-    from mvl.plots.graphs import picture
+    from mvl.plots.fields import picture
     from mvl.runs.display import counting
 
     with counting("building the graph") as report:
-        picture(options.runs[0], to, options.episodes, options.task, report)
+        picture(options.runs[0], to, options.episodes, options.task, "graph", report)
 
 
 def _fan(options: argparse.Namespace, to: Path) -> None:

@@ -24,7 +24,7 @@ def run(argv: list[str]) -> None:
         metavar="SETTING=VALUE",
         help="change a setting in every recipe that has it: mollified.weight=3",
     )
-    add_options(parser, seeds=4)
+    add_options(parser, seeds=4, preset="cpu")
     options = parser.parse_all(argv)
 
     from mvl.errors import UsageError

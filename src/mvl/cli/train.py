@@ -20,7 +20,9 @@ def parser() -> Parser:
     made = Parser(prog="mvl train TASK", add_help=False, usage="mvl train TASK [options]\n       mvl train --resume RUN")
     choice = made.add_argument_group("what to train")
     choice.add_argument("--recipe", default="gcivl-mvl", help="see `mvl recipes`")
-    choice.add_argument("--preset", default="cpu", help="cpu (minutes on a laptop) or paper (the paper's sizes)")
+    choice.add_argument(
+        "--preset", default="laptop", help="laptop (minutes), cpu (as in the committed results) or paper (its sizes)"
+    )
     for axis in AXES:
         choice.add_argument(
             f"--{axis}", metavar="NAME", help=f"use this {axis} instead of the recipe's; your own as module:Class"

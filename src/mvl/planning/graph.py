@@ -59,9 +59,10 @@ class Places(NamedTuple):
         random = np.random.default_rng(seed)
         count = min(graph.nodes, len(train.transitions))
         rows = np.sort(random.choice(train.transitions, count, replace=False))
-        whole = held_out.transitions[held_out.transitions + graph.steps <= held_out.final_goals[held_out.transitions]]
-        if not len(whole):
-            raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller steps setting.")
+        apart = held_out.final_goals[held_out.transitions] - held_out.transitions
+        if apart.max() < graph.steps:
+            raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller --plan-steps.")
+        whole = held_out.transitions[apart >= graph.steps]
         firsts = np.sort(random.choice(whole, min(PAIRS, len(whole)), replace=False))
         ends = _as_goals(held_out, firsts + graph.steps)
         return cls(take(train.observations, rows), _as_goals(train, rows), take(held_out.observations, firsts), ends)

@@ -89,13 +89,22 @@ class RunFolder:
         self.timing_file = path / "timing.jsonl"
         self.surface_file = path / "surface.json"
         self.graph_file = path / "graph.safetensors"
+        self.plans_file = path / "plans.json"
         self.lock_file = path / ".lock"
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Every file that is written, whether or not it exists."""
         rows = self.metrics_file, self.evaluations_file, self.timing_file
-        return self.lock_file, self.description_file, self.checkpoint_file, *rows, self.surface_file, self.graph_file
+        return (
+            self.lock_file,
+            self.description_file,
+            self.checkpoint_file,
+            *rows,
+            self.surface_file,
+            self.graph_file,
+            self.plans_file,
+        )
 
     @staticmethod
     def check_new(path: Path) -> None:

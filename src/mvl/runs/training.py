@@ -24,6 +24,7 @@ from mvl.learn.learner import Learner, State
 from mvl.learn.loop import initial_state
 from mvl.machine import free_memory
 from mvl.planning.graph import Places
+from mvl.recipes.presets import DEFAULT
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics
 from mvl.runs.data import data_of, load_data, origin_of, shapes_of
@@ -38,7 +39,7 @@ def train(
     task: str | Path | Task | Dataset | Experiment,
     recipe: str | Recipe = "gcivl-mvl",
     *,
-    preset: str = "cpu",
+    preset: str = DEFAULT,
     run: Path | str | None = None,
     seeds: int = 1,
     first_seed: int = 0,

@@ -1,6 +1,6 @@
 """Finished runs without their weights, as lines of a JSON file: all that tables are made of, small enough to commit or send.
 
-A line is the run's description (run.json), its evaluations, its process time and, if it was measured, its value surface.
+A line is the run's description (run.json), its evaluations, its process time and, if they were measured, its value surface and plans.
 """
 
 import json
@@ -24,7 +24,7 @@ from mvl.studies.store import clock_file, process_seconds
 
 Key = tuple[str, tuple[int, ...]]
 """Task, recipe and schedule as a text, and the seeds: runs with the same key are runs of one experiment; see `is_run_of`."""
-ADDED = ("evaluations", "seconds", "surface")
+ADDED = ("evaluations", "seconds", "surface", "plans")
 """Keys of a line that run.json does not have."""
 EVALUATED = ("step", "seed", "overall", "tasks", "mean_length", "validation/value/loss", "validation/policy/loss")
 """What is recorded of an evaluation: success, and the losses that `mvl tune --by validation` ranks by."""
@@ -47,8 +47,9 @@ class Record:
         described = json.loads(folder.description_file.read_text())
         described["data"]["path"] = Path(described["data"]["path"]).name
         rows = [{name: row[name] for name in EVALUATED if name in row} for row in metrics.read(folder.evaluations_file)]
-        surface = {"surface": json.loads(folder.surface_file.read_text())} if folder.surface_file.exists() else {}
-        line = {**described, "evaluations": rows, "seconds": process_seconds(run), **surface}
+        measured = {"surface": folder.surface_file, "plans": folder.plans_file}
+        extra = {name: json.loads(file.read_text()) for name, file in measured.items() if file.exists()}
+        line = {**described, "evaluations": rows, "seconds": process_seconds(run), **extra}
         return cls(line, description, _key(description.experiment))
 
     @classmethod
@@ -70,7 +71,7 @@ class Record:
         texts = {
             "run.json": json.dumps(described, indent=2) + "\n",
             "evaluations.jsonl": "".join(json.dumps(row) + "\n" for row in self.line["evaluations"]),
-            **({"surface.json": json.dumps(self.line["surface"]) + "\n"} if "surface" in self.line else {}),
+            **{f"{name}.json": json.dumps(self.line[name]) + "\n" for name in ("surface", "plans") if name in self.line},
         }
         session = [{"event": "began", "time": 0.0}, {"event": "ended", "time": self.line["seconds"]}]
         run.parent.mkdir(parents=True, exist_ok=True)

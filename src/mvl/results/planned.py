@@ -1,0 +1,89 @@
+"""A table of success with and without a planner, for runs that are finished: the same checkpoints and episodes, played twice."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mvl.files import atomic, refuse_links
+from mvl.results.results import Result, estimate_text
+from mvl.results.statistics import Estimate, estimate
+from mvl.results.table import Table
+from mvl.runs.evaluation import evaluate
+from mvl.runs.folder import RunFolder
+from mvl.runs.planning import followers, planner_of
+from mvl.runs.restore import restore
+from mvl.types import CountsSteps
+
+EPISODES = 50
+"""Per task."""
+MEANING = (
+    f"Success in percent of the last checkpoint, {EPISODES} episodes per task, mean over seeds with a 95 % interval (Student's): "
+    "with the goal itself (plain), and with sub-goals from a graph (planned). edges: per node; unit: what the value counts for "
+    "one step of the data; build: seconds to build a graph."
+)
+NOTHING = "no finished run of this table has a value that counts steps, which a planner needs."
+
+
+def planned_table(found: Sequence[Result], report: Callable[[str], None]) -> Table:
+    """A row for each result whose runs can plan; playing takes about a minute a run."""
+    finished = [result for result in found if result.cell.part == "overall" and result.seeds]
+    rows, csv_rows = [], []
+    for number, result in enumerate(finished, 1):
+        report(f"comparing with and without a plan: {number}/{len(finished)}")
+        measured = [plans_of(run) for run in sorted({seed.run for seed in result.seeds})]
+        known = [one for one in measured if one]
+        if not known:
+            continue
+        plain, planned = ([100 * value for one in known for value in one[name]] for name in ("plain", "planned"))
+        sizes = [float(np.mean([value for one in known for value in one[name]])) for name in ("edges", "unit", "build")]
+        place = result.cell.row, result.cell.column
+        shown = [estimate_text(_percent(values), len(values)) for values in (plain, planned)]
+        rows.append([*place, *shown, f"{sizes[0]:.0f}", f"{sizes[1]:.2f}", f"{sizes[2]:.1f}", len(planned)])
+        texts = [" ".join(f"{value:.2f}" for value in values) for values in (plain, planned)]
+        csv_rows.append([*place, len(planned), *_percent(plain), *_percent(planned), *texts, *sizes])
+    ends = [f"{kind}_{name}" for kind in ("plain", "planned") for name in Estimate._fields]
+    columns = ["row", "column", "seeds", *ends, "plain_per_seed", "planned_per_seed", "edges", "unit", "build"]
+    names = ("row", "column", "plain", "planned", "edges", "unit", "build", "seeds")
+    return Table(names, rows, notes=[MEANING], as_csv=Table(columns, csv_rows), if_empty=NOTHING)
+
+
+def _percent(values: list[float]) -> Estimate:
+    return estimate(values, (0.0, 100.0))
+
+
+def plans_of(run: Path) -> dict[str, Any] | None:
+    """Success of a run's seeds with and without a plan; played once for a checkpoint and saved in the run's folder.
+
+    None if the run cannot plan. A run without a checkpoint, such as one from records, has only a saved result.
+    """
+    written, checkpoint = RunFolder(run).plans_file, RunFolder(run).checkpoint_file
+    if checkpoint.exists() and not (written.exists() and written.stat().st_mtime >= checkpoint.stat().st_mtime):
+        refuse_links(written)
+        text = json.dumps(measure_plans(run)) + "\n"
+        with atomic(written) as partial:
+            partial.write_text(text)
+    known: dict[str, Any] | None = json.loads(written.read_text()) if written.exists() else None
+    return known
+
+
+def measure_plans(run: Path) -> dict[str, Any] | None:
+    """The same for a run with a checkpoint, played now."""
+    description, learner, state = restore(run)
+    if not description.task.simulated or not isinstance(learner.recipe.value, CountsSteps):
+        return None
+    graph = planner_of(description.experiment.schedule, "graph")
+    assert graph is not None, "named above"
+    RunFolder(run).graph_file.unlink(missing_ok=True)
+    began = time.monotonic()
+    maps = [follower.map for follower in followers(run, description, learner, state, graph)]
+    build = (time.monotonic() - began) / len(maps)
+    success = {
+        name: [round(float(value), 6) for value in evaluate(run, episodes=EPISODES, plan=plan).overall]
+        for name, plan in (("plain", "none"), ("planned", "graph"))
+    }
+    edges = [round(one.edges.nnz / one.edges.shape[0], 3) for one in maps]
+    return {**success, "edges": edges, "unit": [round(one.unit, 6) for one in maps], "build": [round(build, 2)] * len(maps)}
