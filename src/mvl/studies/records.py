@@ -1,6 +1,6 @@
 """Finished runs without their weights, as lines of a JSON file: all that tables are made of, small enough to commit or send.
 
-A line is the run's description (run.json), its evaluations, its process time and, if they were measured, its value surface and plans.
+A line is the run's description (run.json), its evaluations, its process time and, if measured, its value surface and plans.
 """
 
 import json
