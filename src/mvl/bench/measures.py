@@ -140,7 +140,13 @@ def arriving(nodes: int = 2000) -> Measurement:
     task = "pointmaze-medium-navigate-v0"
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
         subprocess.run(python_module("mvl", "data", "generate", task, "--data", folder), stdout=sys.stderr, check=True)
-        schedule = {"steps": 30_000, "eval_every": 2_000, "eval_episodes": 10, "save_every": 30_000, "plan_nodes": nodes}
+        schedule: dict[str, Any] = {
+            "steps": 30_000,
+            "eval_every": 2_000,
+            "eval_episodes": 10,
+            "save_every": 30_000,
+            "plan_nodes": nodes,
+        }
         run = train(task, "gcivl-slope", run=Path(folder) / "run", data=folder, **schedule)
         speed = max(row["steps_per_second"] for row in metrics.read(run / "timing.jsonl"))
         rows = metrics.read(run / "evaluations.jsonl")

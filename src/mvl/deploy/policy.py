@@ -1,7 +1,7 @@
 """Trained policies from run folders: act(observation, goal)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +9,7 @@ import numpy as np
 
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
+from mvl.recipes.presets import PlannerName
 from mvl.runs.restore import restore
 from mvl.types import Shapes
 
@@ -83,7 +84,7 @@ class LoadedPolicy:
         return pair[0], pair[1]
 
 
-def load_policy(run: Path | str, seed: int | None = None, plan: Literal["none", "graph"] | None = None) -> LoadedPolicy:
+def load_policy(run: Path | str, seed: int | None = None, plan: PlannerName | None = None) -> LoadedPolicy:
     """The policy of a run's last checkpoint; `seed` chooses one of several trained together (by default the first).
 
     `plan="graph"` gives it sub-goals on shortest paths over states of the data; by default it plans if the run's evaluations do.

@@ -1,7 +1,7 @@
 """Pictures of value surfaces over mazes: contours, gradients or plans, walls, goals and the paths a policy takes."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,6 +12,7 @@ from mvl.errors import UsageError
 from mvl.evaluation.rollout import Played
 from mvl.planning.following import Follower
 from mvl.plots import drawing
+from mvl.recipes.presets import PlannerName
 from mvl.results.geometry import values_on_grid
 from mvl.results.shortest_paths import gradient
 from mvl.runs.evaluation import evaluate
@@ -27,7 +28,7 @@ def picture(
     to: Path,
     episodes: int = 4,
     task: int | None = None,
-    plan: Literal["none", "graph"] | None = None,
+    plan: PlannerName | None = None,
     report: Report | None = None,
 ) -> Played:
     """Draw a run's value over its maze, one panel per task (or only `task`, from 1), with a few episodes; returns the episodes.

@@ -1,7 +1,7 @@
 """Presets: sizes and schedules, those of the paper and smaller ones for a laptop's CPU."""
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError, unknown
@@ -10,6 +10,8 @@ from mvl.recipes.recipe import Learning, Recipe, make_part
 from mvl.registry import part_class
 from mvl.tasks import Task
 from mvl.tasks.task import Settings
+
+PlannerName: TypeAlias = Literal["none", "graph"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Schedule:
     """Episodes per task in an evaluation; in kitchens, where every episode is scored on all subtasks, in total."""
     eval_temperature: float = 0.0
     """Randomness of the policy in evaluations; 0 takes the mean action."""
-    plan: Literal["none", "graph"] = "none"
+    plan: PlannerName = "none"
     """Planner of the evaluations: none, or graph (sub-goals on shortest paths over states of the data)."""
     plan_nodes: int = 2_000
     """Nodes of the planner's graph."""

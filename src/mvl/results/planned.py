@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mvl.files import atomic, refuse_links
+from mvl.recipes.presets import PlannerName
 from mvl.results.results import Result, estimate_text
 from mvl.results.statistics import Estimate, estimate
 from mvl.results.table import Table
@@ -81,9 +82,10 @@ def measure_plans(run: Path) -> dict[str, Any] | None:
     began = time.monotonic()
     maps = [follower.map for follower in followers(run, description, learner, state, graph)]
     build = (time.monotonic() - began) / len(maps)
+    plans: dict[str, PlannerName] = {"plain": "none", "planned": "graph"}
     success = {
         name: [round(float(value), 6) for value in evaluate(run, episodes=EPISODES, plan=plan).overall]
-        for name, plan in (("plain", "none"), ("planned", "graph"))
+        for name, plan in plans.items()
     }
     edges = [round(one.edges.nnz / one.edges.shape[0], 3) for one in maps]
     return {**success, "edges": edges, "unit": [round(one.unit, 6) for one in maps], "build": [round(build, 2)] * len(maps)}

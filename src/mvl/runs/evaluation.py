@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, Played, play
 from mvl.learn.learner import Learner, State
 from mvl.machine import cores
+from mvl.recipes.presets import PlannerName
 from mvl.runs.folder import Description
 from mvl.runs.planning import Report, followers, planner_of
 from mvl.runs.restore import restore
@@ -56,7 +57,7 @@ def with_plan(
     description: Description,
     learner: Learner,
     state: State,
-    plan: str | None = None,
+    plan: PlannerName | None = None,
     report: Report | None = None,
 ) -> Act:
     """The policies of a run's state with the named planner, by default that of the training's evaluations."""
@@ -73,7 +74,7 @@ def evaluate(
     workers: int | None = None,
     record: bool = False,
     env: Callable[[], Any] | str | None = None,
-    plan: Literal["none", "graph"] | None = None,
+    plan: PlannerName | None = None,
     report: Report | None = None,
 ) -> Played:
     """Play `episodes` for each evaluation goal with the policies of all seeds in a run's last checkpoint.

@@ -11,7 +11,7 @@ from mvl.planning.following import Follower
 from mvl.planning.graph import Graph, Places, Steps, build
 from mvl.planning.storage import Stored, load, save
 from mvl.planning.values import steps_function
-from mvl.recipes.presets import Schedule
+from mvl.recipes.presets import PlannerName, Schedule
 from mvl.runs.data import data_of
 from mvl.runs.folder import Description, RunFolder
 
@@ -19,7 +19,7 @@ Report = Callable[[int, int], None]
 """Called with the number of finished blocks and the number of all."""
 
 
-def planner_of(schedule: Schedule, plan: str | None = None) -> Graph | None:
+def planner_of(schedule: Schedule, plan: PlannerName | None = None) -> Graph | None:
     """The planner that a schedule asks for, or the one named instead; None for none."""
     chosen = schedule.plan if plan is None else plan
     return Graph(nodes=schedule.plan_nodes, steps=schedule.plan_steps) if chosen == "graph" else None

@@ -13,6 +13,7 @@ from mvl.errors import UsageError
 from mvl.evaluation.acting import as_act, batched_act, planned
 from mvl.evaluation.rollout import Act, starts
 from mvl.planning.following import Follower
+from mvl.recipes.presets import PlannerName
 from mvl.registry import name_of
 from mvl.results.geometry import values_on_grid
 from mvl.runs.folder import Description, RunFolder
@@ -89,7 +90,9 @@ class PlanRecorder:
         return [Plan(nodes, path, np.array(pursued)) for path, pursued in zip(self.paths, self.pursued, strict=True)]
 
 
-def record(run: Path, episodes: int, seed: int, report: Report = lambda done, total: None, plan: str | None = None) -> Recording:
+def record(
+    run: Path, episodes: int, seed: int, report: Report = lambda done, total: None, plan: PlannerName | None = None
+) -> Recording:
     """Record the episodes that `mvl eval` plays with this seed, for the run's first seed, and its value on mazes."""
     description, learner, state = restore(run)
     first = jax.tree.map(lambda leaf: leaf[:1], state)
