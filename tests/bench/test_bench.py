@@ -100,3 +100,12 @@ def test_every_bar_is_taken_written_drawn_and_compared(tmp_path, monkeypatch, ca
     assert "| mvl --help | 0.20 s | at most 0.50 s | passes |" in capsys.readouterr().out.splitlines()
     assert main(["bench", "--compare", str(result), str(tmp_path / "no.json")]) == 1
     assert "not the figures of a benchmark (it has no bars)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_time_to_success_and_planning_are_measured():
+    """On a few episodes and steps: nothing arrives, but the graph is built and asked."""
+    found = measures.arriving(60, 2_000, "--episodes", "4")
+    assert found["until_0.95"] >= found["until_0.6"] > 0
+    assert 0 < found["act"] < found["replan"] < 10
+    assert 0 < found["build"] < 60

@@ -4,7 +4,7 @@ import pytest
 
 from mvl.errors import UsageError
 from mvl.policies.advantage_weighted import AdvantageWeighted
-from mvl.recipes.presets import PRESETS, Schedule, named_recipe
+from mvl.recipes.presets import DEFAULT, PRESETS, Schedule, named_recipe
 from mvl.recipes.recipe import Recipe, make_part
 from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
@@ -198,3 +198,11 @@ def test_values_choose_their_goals_unless_told_otherwise():
     assert named_recipe("qrl", "cpu")[0].value_goals.random == 1.0
     with pytest.raises(UsageError, match="value transitive needs goals ahead in the same episode"):
         replace(named_recipe("trl", "cpu")[0], learning=replace(recipe.learning, value_goals=own))
+
+
+def test_the_default_preset_plans_on_mazes_where_the_value_counts_steps():
+    maze, arm = find_task("pointmaze-large-navigate-v0"), find_task("cube-single-play-v0")
+    pairs = [(name, task) for name in ("gcivl", "bc", "crl") for task in (maze, arm)]
+    plans = {(name, str(task)): named_recipe(name, DEFAULT, task)[1].plan for name, task in pairs}
+    assert {key for key, plan in plans.items() if plan == "graph"} == {("gcivl", str(maze))}
+    assert named_recipe("gcivl", "cpu", maze)[1].plan == "none"

@@ -129,32 +129,27 @@ def command(*arguments: str, until: str | None = None) -> Measurement:
     return {"seconds": seconds or time.perf_counter() - began, "failed": float(process.returncode != 0)}
 
 
-def arriving(nodes: int = 2000) -> Measurement:
+def arriving(nodes: int = 2000, steps: int = 30_000, *generate: str) -> Measurement:
     """Seconds of training until a planned policy reaches 0.6 and 0.95 of the goals of pointmaze-medium, seed 0; and of planning.
 
-    Training time is steps by the speed between evaluations; infinite if a success is not reached in 30,000 steps.
+    Training time is steps by the speed between evaluations; infinite if a success is not reached in that many steps.
     """
     from mvl.runs import metrics
     from mvl.runs.training import train
 
     task = "pointmaze-medium-navigate-v0"
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
-        subprocess.run(python_module("mvl", "data", "generate", task, "--data", folder), stdout=sys.stderr, check=True)
-        schedule: dict[str, Any] = {
-            "steps": 30_000,
-            "eval_every": 2_000,
-            "eval_episodes": 10,
-            "save_every": 30_000,
-            "plan_nodes": nodes,
-        }
+        subprocess.run(python_module("mvl", "data", "generate", task, "--data", folder, *generate), stdout=sys.stderr, check=True)
+        schedule: dict[str, Any] = {"steps": steps, "eval_every": 2_000, "eval_episodes": 10, "plan_nodes": nodes}
         run = train(task, "gcivl-slope", run=Path(folder) / "run", data=folder, **schedule)
-        speed = max(row["steps_per_second"] for row in metrics.read(run / "timing.jsonl"))
+        timings = (run / "timing.jsonl").read_text().splitlines()
+        speed = max(json.loads(line)["steps_per_second"] for line in timings)
         rows = metrics.read(run / "evaluations.jsonl")
         times = {
             f"until_{share}": min((row["step"] / speed for row in rows if row["overall"] >= share), default=float("inf"))
             for share in (0.6, 0.95)
         }
-        return {"seconds": 30_000 / speed, **times, **_planning(run)}
+        return {"seconds": steps / speed, **times, **_planning(run)}
 
 
 def _planning(run: Path) -> Measurement:

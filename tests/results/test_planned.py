@@ -1,0 +1,40 @@
+"""The table of plain and planned success: played once per checkpoint, kept with the run, and absent where nothing can plan."""
+
+import json
+
+import pytest
+from made_runs import TASK, experiment, made_run
+from untrained import untrained_by_name
+
+from mvl.results import planned
+from mvl.results.planned import measure_plans, planned_table, plans_of
+from mvl.results.results import Result
+from mvl.studies.job import folder_of
+from mvl.studies.plan import Cell
+from mvl.studies.store import runs_of
+
+MEASURED = {"plain": [0.4], "planned": [0.9], "edges": [12.5], "unit": [0.3], "build": [2.0]}
+
+
+def test_what_was_measured_is_shown_with_intervals(tmp_path):
+    of = experiment()
+    for seed, success in ((0, 0.4), (1, 0.6)):
+        run = made_run(folder_of(of, tmp_path) / f"seeds-{seed}", of, [seed])
+        (run / "plans.json").write_text(json.dumps(MEASURED | {"plain": [success]}))
+    result = Result(Cell("medium", "overall", "gcivl", of), tuple(runs_of(of, tmp_path, None).finished.values()))
+    table = planned_table([result], lambda line: None)
+    assert "50 [0, 100]" in table.text()
+    assert "90 [90, 90]" in table.text()
+    assert "40.00 60.00" in table.csv()
+
+
+def test_a_run_is_played_once_for_its_checkpoint(tmp_path, monkeypatch):
+    run, played = untrained_by_name(tmp_path / "run", TASK), []
+    monkeypatch.setattr(planned, "measure_plans", lambda run: played.append(run) or MEASURED)
+    assert plans_of(run) == plans_of(run) == MEASURED
+    assert played == [run]
+
+
+@pytest.mark.parametrize("recipe", ["bc", "crl"])
+def test_a_value_that_counts_no_steps_is_left_out(recipe, tmp_path):
+    assert measure_plans(untrained_by_name(tmp_path / "run", TASK, recipe)) is None
