@@ -230,13 +230,13 @@ def test_impossible_settings_are_refused(wrong):
 
 
 def shifted(slope=5.0, below=2.0):
-    """V = slope x with a slowly moving copy that lies `below` it everywhere."""
+    """V = slope x with a target network that lies `below` it everywhere."""
     points = jnp.zeros((1, 2))
     at = lambda p, g: slope * p[None, ..., 0]
     return Field(at, points, points, target_at=lambda p, g: at(p, g) - below)
 
 
-def test_neighbors_valued_by_the_slow_copy_by_hand(key):
+def test_neighbors_valued_by_the_target_network_by_hand(key):
     """The excess of each neighbor is 5 e_x - 2 - |e|: that of the copy at the neighbor, over the value here."""
     part = Mollified(samples=3, std=2.0, through="target")
     steps = 2.0 * np.asarray(jax.random.normal(key, (3, 1, 2)))[:, 0]
@@ -246,7 +246,7 @@ def test_neighbors_valued_by_the_slow_copy_by_hand(key):
     assert float(metrics["active"]) == pytest.approx(np.mean(excess > 0))
 
 
-def test_the_slow_copy_gets_no_gradient(key):
+def test_the_target_network_gets_no_gradient(key):
     points = jnp.zeros((8, 2))
 
     def penalty(w, copy):
@@ -260,8 +260,8 @@ def test_the_slow_copy_gets_no_gradient(key):
     assert float(copied) == 0.0
 
 
-def test_a_value_without_a_slow_copy_is_refused(key):
-    with pytest.raises(UsageError, match="needs a value with a slowly moving copy"):
+def test_a_value_without_a_target_network_is_refused(key):
+    with pytest.raises(UsageError, match="needs a value with a target network"):
         Mollified(through="target")(cone(), key)
 
 

@@ -103,7 +103,7 @@ class Learner:
         return State(params, targets, moments, jnp.copy(seed), jnp.zeros((), jnp.int32))
 
     def targets(self, params: Parameters) -> Targets:
-        """Those of the parameters that have a slowly moving copy."""
+        """The parameters that have a target network."""
         recipe = self.recipe
         return Targets(recipe.representation.targets(params.representation), recipe.value.targets(params.value))
 
@@ -198,8 +198,8 @@ class Learner:
     def sample(self, data: Rows, key: Key) -> Batch:
         """A batch of transitions with the goals that the recipe trains on."""
         learning = self.recipe.learning
-        streams = self.recipe.value_goals, learning.actor_goals
-        return sample(key, data, learning.batch_size, streams, self.recipe.request, learning.discount)
+        mixes = self.recipe.value_goals, learning.actor_goals
+        return sample(key, data, learning.batch_size, mixes, self.recipe.request, learning.discount)
 
     def keys(self, seed: Array, step: Array) -> tuple[Key, Key]:
         """Random keys of a step: for sampling its batch, and for the losses on it."""

@@ -45,7 +45,7 @@ class Mollified:
     """Fraction of the batch that is regularized."""
     through: Literal["both", "center", "target"] = "both"
     """Send gradients through both values, or only through that of the state itself, which takes a third of the time. With
-    target, neighbors are valued by the slowly moving copy (the paper's first version)."""
+    target, neighbors are valued by the target network (the paper's first version)."""
 
     def __post_init__(self) -> None:
         check_settings(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
@@ -81,7 +81,7 @@ class Mollified:
         points = field.points + known_scale(self.scale, field.points.shape[-1]) * steps
         if self.through == "target":
             if field.target_at is None:
-                raise UsageError("through='target' needs a value with a slowly moving copy; choose both or center.")
+                raise UsageError("through='target' needs a value with a target network; choose both or center.")
             return stop_gradient(field.target_at(points, field.goals))
         near = field.at(points, field.goals)
         return stop_gradient(near) if self.through == "center" else near

@@ -34,7 +34,7 @@ class Trainer(NamedTuple):
 
     init: Callable[[Key], Params]
     loss: Callable[[Params, Params, Key], Array]
-    """Takes the parameters, their slowly moving copy and a random key."""
+    """Takes the parameters, their target network and a random key."""
     distance: Callable[[Params, Array], Array]
     """Takes the parameters and points (..., 2); returns distances to the goal (...,)."""
 

@@ -43,7 +43,7 @@ class AgentState(NamedTuple):
     """Everything that changes during training."""
 
     nets: Nets
-    target: MLP  # slowly moving copy of the critics
+    target: MLP  # target network of the critics
     moments: Any  # of Adam
     key: Key
 
