@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import jax.numpy as jnp
 from jax import Array
 
+from mvl.checks import NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.errors import UsageError
 from mvl.types import Statistics
 
@@ -15,6 +16,14 @@ Cost: TypeAlias = float | Literal["auto"]
 """Cost per unit of distance; `auto` is 1 / the median step length in the data, so that a median step costs 1."""
 
 Part = TypeVar("Part", bound=Any)
+
+
+def check_units(part: Any) -> None:
+    """Refuse a cost or a scale of a regularizer that is out of range."""
+    if part.cost != "auto":
+        check_settings(part, cost=NOT_NEGATIVE)
+    if part.scale not in ("raw", "std"):
+        check_settings(part, scale=POSITIVE)
 
 
 def fitted(part: Part, statistics: Statistics) -> Part:

@@ -12,7 +12,7 @@ from jax.lax import stop_gradient
 from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.errors import UsageError
 from mvl.types import Field, Key, Loss, Statistics
-from mvl.units import Cost, Scale, fitted, known_cost, known_scale
+from mvl.units import Cost, Scale, check_units, fitted, known_cost, known_scale
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,7 @@ class Mollified:
         check_settings(self, weight=NOT_NEGATIVE, samples=COUNT, viscosity=POSITIVE, fraction=FRACTION)
         if self.std is not None:
             check_settings(self, std=NOT_NEGATIVE)
-        if self.cost != "auto":
-            check_settings(self, cost=NOT_NEGATIVE)
-        if self.scale not in ("raw", "std"):
-            check_settings(self, scale=POSITIVE)
+        check_units(self)
 
     def fit(self, statistics: Statistics) -> "Mollified":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""

@@ -10,7 +10,7 @@ from jax import Array
 
 from mvl.checks import COUNT, FRACTION, NOT_NEGATIVE, POSITIVE, check_settings
 from mvl.types import Field, Key, Loss, Statistics
-from mvl.units import Cost, Scale, fitted, known_cost, known_scale
+from mvl.units import Cost, Scale, check_units, fitted, known_cost, known_scale
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,7 @@ class Slope:
 
     def __post_init__(self) -> None:
         check_settings(self, weight=NOT_NEGATIVE, radius=POSITIVE, pairs=COUNT, fraction=FRACTION)
-        if self.cost != "auto":
-            check_settings(self, cost=NOT_NEGATIVE)
-        if self.scale not in ("raw", "std"):
-            check_settings(self, scale=POSITIVE)
+        check_units(self)
 
     def fit(self, statistics: Statistics) -> "Slope":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""
