@@ -64,8 +64,8 @@ class Maze:
         places = Places(self.states, self.states, self.states[pairs[:, 0]], self.states[pairs[:, 1]])
         return build(graph, places, steps or self.steps)
 
-    def follower(self, graph: Graph, steps=None, say=lambda text: None) -> Follower:
-        return Follower(graph, self.roadmap(graph, steps), steps or self.steps, say)
+    def follower(self, graph: Graph, steps=None, warn=lambda text: None) -> Follower:
+        return Follower(graph, self.roadmap(graph, steps), steps or self.steps, warn)
 
     def move(self, here: np.ndarray, subgoal: np.ndarray) -> np.ndarray:
         """One move that brings the sub-goal nearer as the crow flies; against a wall, none."""
@@ -137,11 +137,11 @@ def test_a_goal_in_reach_is_pursued_itself():
 
 def test_a_goal_without_a_path_is_approached_and_said():
     maze, said = Maze(APART), []
-    follower = maze.follower(Graph(steps=1, reach=1.5), say=said.append)
+    follower = maze.follower(Graph(steps=1, reach=1.5), warn=said.append)
     path = walk(maze, follower, (1, 0), (1, 6), limit=20)
     assert not follower.reachable[0]
     assert len(said) == 1
-    assert "no path leads to the goal" in said[0]
+    assert "no path leads to the goals of 1 of 1 episodes" in said[0]
     assert all(cell[1] < 3 for cell in path)
     assert maze.steps(np.array(path[-1]), follower.goals[0]) == 0, "it waits at the node it chose"
 

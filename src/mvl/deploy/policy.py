@@ -57,6 +57,11 @@ class LoadedPolicy:
         """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""
         return np.asarray(self._values(self._params, *self._checked(observation, goal), self._key))
 
+    @property
+    def reachable(self) -> bool:
+        """Whether the planner knows a path to the last goal of each row; true for a policy that does not plan."""
+        return self._follower is None or self._planned_for is None or bool(self._follower.reachable.all())
+
     def reset(self) -> None:
         """Forget the path to the last goal, because a new episode begins."""
         self._planned_for = None

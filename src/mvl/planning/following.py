@@ -1,5 +1,6 @@
 """Follow shortest paths of a roadmap in many episodes at once. NumPy and SciPy alone: the value is a function."""
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +17,10 @@ DETOUR = 2.0
 """A node ahead is pursued directly only if the path to it is at most this many times as long as the reach."""
 
 
+def print_warning(text: str) -> None:
+    print(f"mvl: {text}", file=sys.stderr)
+
+
 class Follower:
     """Sub-goals for the episodes that were begun together.
 
@@ -24,8 +29,8 @@ class Follower:
     around that place are made longer for this episode, and its tree is computed again.
     """
 
-    def __init__(self, graph: Graph, roadmap: Roadmap, steps: Steps, say: Callable[[str], None] = lambda text: None) -> None:
-        self.graph, self.map, self.say = graph, roadmap, say
+    def __init__(self, graph: Graph, roadmap: Roadmap, steps: Steps, warn: Callable[[str], None] = print_warning) -> None:
+        self.graph, self.map, self.warn = graph, roadmap, warn
         self.steps: Steps = lambda observations, goals: steps(observations, goals) / roadmap.unit
         self.size = len(roadmap.observations)
         self.backward = roadmap.edges.T.tocsr()  # from where an edge leads to where it begins
@@ -39,7 +44,7 @@ class Follower:
         self.factors: dict[int, np.ndarray] = {}  # episode -> factors on the edges of `backward`
         self.detours = np.ones((count, self.size))  # factors on joining a path at a node
         self.cost = np.empty((count, self.size))
-        self.onward = np.empty((count, self.size), np.int64)
+        self.onward = np.full((count, self.size + 1), self.size)  # after the goal comes the goal
         self.reachable = np.ones(count, bool)
         self.node, self.waited, self.best = np.zeros(count, int), np.zeros(count, int), np.full(count, np.inf)
         everyone = np.arange(count)
@@ -71,10 +76,9 @@ class Follower:
 
     def _ahead(self) -> np.ndarray:
         """The current node of every episode and those after it on its path, (episodes, lookahead)."""
-        padded = np.concatenate([self.onward, np.full((len(self.onward), 1), self.size)], axis=1)
-        episodes, nodes = np.arange(len(padded)), [self.node]
+        episodes, nodes = np.arange(len(self.onward)), [self.node]
         for _ in range(self.graph.lookahead - 1):
-            nodes.append(padded[episodes, nodes[-1]])
+            nodes.append(self.onward[episodes, nodes[-1]])
         return np.stack(nodes, axis=1)
 
     def _goals_of(self, nodes: np.ndarray) -> np.ndarray:
@@ -88,11 +92,11 @@ class Follower:
         return np.where(nodes == self.size, 0.0, costs)
 
     def _watch(self, observations: np.ndarray, remaining: np.ndarray) -> None:
-        """Notice episodes whose remaining path does not become shorter, and plan them again."""
+        """Notice episodes whose remaining path does not become shorter, and plan them again, unless the goal is near."""
         better = remaining < self.best - 1
         self.best = np.where(better, remaining, self.best)
         self.waited = np.where(better, 0, self.waited + 1)
-        stuck = np.flatnonzero(self.waited > self.graph.patience * self.graph.steps)
+        stuck = np.flatnonzero((self.waited > self.graph.patience * self.graph.steps) & (remaining > self.graph.steps))
         if len(stuck):
             self._avoid(stuck, observations[stuck])
             self._shortest(stuck)
@@ -104,7 +108,7 @@ class Follower:
         same = np.array([episode for episode in episodes if episode not in self.factors], int)
         for group, edges in [(same, self.backward), *((np.array([one]), self._lengthened(one)) for one in changed)]:
             if len(group):
-                self.cost[group], self.onward[group] = trees(edges, links(self.final[group], self.graph.steps))
+                self.cost[group], self.onward[group, : self.size] = trees(edges, links(self.final[group], self.graph.steps))
 
     def _lengthened(self, episode: int) -> csr_matrix:
         back = self.backward
@@ -128,10 +132,12 @@ class Follower:
 
     def _settle(self, episodes: np.ndarray, joins: np.ndarray) -> None:
         """Goals that no path leads to are replaced by the reachable node nearest to them."""
+        self.warn(
+            f"no path leads to the goals of {len(episodes)} of {len(self.goals)} episodes; the nearest state is pursued instead"
+        )
         for episode, join in zip(episodes, joins, strict=True):
             reached = dijkstra(self.map.edges, indices=np.flatnonzero(np.isfinite(join)), min_only=True)
             node = int(np.where(np.isfinite(reached), self.final[episode], np.inf).argmin())
-            self.say(f"no path leads to the goal of episode {episode}; it goes to the nearest state that one leads to")
             self.goals[episode], self.reachable[episode] = self.map.goals[node], False
             self.final[episode] = self._to_goals(self.goals[episode][None])[0]
             self._shortest(np.array([episode]))

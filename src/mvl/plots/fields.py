@@ -80,7 +80,7 @@ def surface(ax: Any, maze: Maze, values: np.ndarray, arrows: bool = True) -> Non
 def planned_path(ax: Any, follower: Follower, start: np.ndarray, goal: np.ndarray) -> None:
     """The nodes, the shortest path from each of them to the goal, the path from the start, and the first sub-goal on it."""
     follower.begin(start[None], goal[None])
-    places, onward = follower.map.goals[:, :2], follower.onward[0]
+    places, onward = follower.map.goals[:, :2], follower.onward[0, :-1]
     ends = np.concatenate([places, goal[None, :2]])[onward]
     tree = np.stack([places, ends], axis=1)[np.isfinite(follower.cost[0])]
     ax.add_collection(LineCollection(list(tree), colors="white", linewidths=0.3, alpha=0.35, zorder=1.6))
