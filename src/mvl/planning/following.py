@@ -47,6 +47,7 @@ class Follower:
         self.onward = np.full((count, self.size + 1), self.size)  # after the goal comes the goal
         self.reachable = np.ones(count, bool)
         self.node, self.waited, self.best = np.zeros(count, int), np.zeros(count, int), np.full(count, np.inf)
+        self.patience = np.full(count, self.graph.patience * self.graph.steps)
         everyone = np.arange(count)
         self._shortest(everyone)
         self._enter(everyone, observations)
@@ -92,12 +93,13 @@ class Follower:
         return np.where(nodes == self.size, 0.0, costs)
 
     def _watch(self, observations: np.ndarray, remaining: np.ndarray) -> None:
-        """Notice episodes whose remaining path does not become shorter, and plan them again, unless the goal is near."""
+        """Notice episodes whose remaining path does not become shorter, and plan them again; each time they get twice as long."""
         better = remaining < self.best - 1
         self.best = np.where(better, remaining, self.best)
         self.waited = np.where(better, 0, self.waited + 1)
-        stuck = np.flatnonzero((self.waited > self.graph.patience * self.graph.steps) & (remaining > self.graph.steps))
+        stuck = np.flatnonzero(self.waited > self.patience)
         if len(stuck):
+            self.patience[stuck] *= 2
             self._avoid(stuck, observations[stuck])
             self._shortest(stuck)
             self._enter(stuck, observations[stuck])
@@ -132,9 +134,8 @@ class Follower:
 
     def _settle(self, episodes: np.ndarray, joins: np.ndarray) -> None:
         """Goals that no path leads to are replaced by the reachable node nearest to them."""
-        self.warn(
-            f"no path leads to the goals of {len(episodes)} of {len(self.goals)} episodes; the nearest state is pursued instead"
-        )
+        count = f"{len(episodes)} of {len(self.goals)} episodes"
+        self.warn(f"no path leads to the goals of {count}; the nearest state that one leads to is pursued instead")
         for episode, join in zip(episodes, joins, strict=True):
             reached = dijkstra(self.map.edges, indices=np.flatnonzero(np.isfinite(join)), min_only=True)
             node = int(np.where(np.isfinite(reached), self.final[episode], np.inf).argmin())
