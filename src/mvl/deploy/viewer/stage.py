@@ -123,13 +123,13 @@ class Stage:
         """In a maze, what the planner does: nodes of its graph, its first path, and the current sub-goal."""
         if self.plan is None:
             return []
-        nodes, path = (
-            np.pad(places[:, :2], ((0, 0), (0, 1)), constant_values=0.006 * self.size)
-            for places in (self.plan.nodes, self.plan.path)
+        nodes, path = (  # the path lies above the line of the steps that were taken
+            np.pad(places[:, :2], ((0, 0), (0, 1)), constant_values=height * self.size)
+            for places, height in ((self.plan.nodes, 0.006), (self.plan.path, 0.02))
         )
-        dots = self.scene.add_point_cloud(f"{self.name}/nodes", nodes, NODE, point_size=0.004 * self.size)
+        dots = self.scene.add_point_cloud(f"{self.name}/nodes", nodes, NODE, point_size=0.0025 * self.size)
         lines = np.stack([path[:-1], path[1:]], axis=1)
-        way = self.scene.add_line_segments(f"{self.name}/plan", lines, BLUE, thickness=0.008 * self.size)
+        way = self.scene.add_line_segments(f"{self.name}/plan", lines, BLUE, thickness=0.01 * self.size)
         self.subgoal = self.scene.add_icosphere(f"{self.name}/subgoal", radius=0.016 * self.size, color=BLUE)
         return [dots, *([way] if len(lines) else []), self.subgoal]
 
