@@ -44,7 +44,7 @@ def picture(
     played = evaluate(run, episodes=episodes, record=True, plan=plan)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
     shown = chosen_tasks(task, played.success.shape[1])
-    width = 3.1 if len(shown) > 1 else 5.0
+    width = (2.75 if follower else 3.1) if len(shown) > 1 else 5.0  # a plan has many lines, and the file stays below 300 kB
     figure = Figure(figsize=(width * len(shown), width * maze.walls.shape[0] / maze.walls.shape[1] + 0.7), layout="constrained")
     for ax, number in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         paths = played.paths[number * episodes : (number + 1) * episodes]
