@@ -100,7 +100,7 @@ PRESETS = {
         {
             **SMALL,
             "mollified": {"fraction": 0.125, "samples": 4, "antithetic": True, "weight": 10.0, "viscosity": 0.1},
-            "slope": {"fraction": 0.125},
+            "slope": {"fraction": 0.125, "weight": 0.3},
         },
         SMALL_IMITATION,
     ),
