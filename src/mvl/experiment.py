@@ -18,6 +18,7 @@ from mvl.recipes.presets import DEFAULT, PRESETS, Schedule, named_recipe
 from mvl.recipes.recipe import Recipe
 from mvl.settings import Configured, as_flags, as_text
 from mvl.tasks import Task, find_task
+from mvl.types import CountsSteps
 
 if TYPE_CHECKING:
     from mvl.data.dataset import Dataset
@@ -60,6 +61,9 @@ class Experiment:
         for seed in (min(self.seeds), max(self.seeds)):
             if not 0 <= seed < 2**32:
                 raise UsageError(f"a seed must lie between 0 and 2**32 - 1; {seed} does not.")
+        if self.schedule.plan != "none" and not isinstance(self.recipe.value, CountsSteps):
+            name = registry.name_of("value", self.recipe.value)
+            raise UsageError(f"a plan needs a value that counts steps, which {name} does not; choose --plan none.")
 
     @classmethod
     def from_preset(
@@ -76,7 +80,7 @@ class Experiment:
         chosen = as_task(task)
         named, schedule = named_recipe(recipe if isinstance(recipe, str) else "gcivl", preset, chosen, dict(parts or {}))
         name, made = (recipe, named) if isinstance(recipe, str) else (CUSTOM, recipe)
-        return cls(chosen, made, schedule, name, preset, tuple(seeds), data or DataOptions())
+        return cls(chosen, made, _without_impossible_plan(schedule, made), name, preset, tuple(seeds), data or DataOptions())
 
     @property
     def configured(self) -> Configured:
@@ -96,6 +100,7 @@ class Experiment:
         texts = {name: value for name, value in named.items() if isinstance(value, str) and not isinstance(known.get(name), str)}
         made = self.configured.replaced({name: value for name, value in named.items() if name not in texts})
         recipe, schedule = made.read(texts) if texts else made
+        schedule = schedule if "plan" in named else _without_impossible_plan(schedule, recipe)
         return replace(self, recipe=recipe, schedule=schedule)
 
     def with_flags(self, words: Sequence[str]) -> tuple[Experiment, list[str]]:
@@ -184,6 +189,11 @@ class Experiment:
             seeds=tuple(data["seeds"]),
             data=DataOptions(folder and Path(folder), options.get("held_out"), options.get("out_of_core")),
         )
+
+
+def _without_impossible_plan(schedule: Schedule, recipe: Recipe) -> Schedule:
+    """A preset's schedule without its planner if the recipe's value does not count steps."""
+    return schedule if isinstance(recipe.value, CountsSteps) else replace(schedule, plan="none")
 
 
 def as_task(given: str | Path | Task | Dataset) -> Task:

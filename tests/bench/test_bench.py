@@ -74,6 +74,7 @@ def stand_in(kind, *arguments, cores=None, **settings):
         "evaluation": {"seconds": 1.0, "slow_seconds": 9.0, "episodes_per_second": 250.0},
         "command": {"seconds": 0.2 if "4" not in arguments else 0.4, "failed": 0.0},
         "training_memory": {"bytes": 2e9},
+        "arriving": {"seconds": 70.0, "until_0.6": 5.0, "until_0.95": 20.0, "build": 4.0, "act": 0.001, "replan": 0.01},
     }[kind]
 
 
@@ -85,15 +86,15 @@ def test_every_bar_is_taken_written_drawn_and_compared(tmp_path, monkeypatch, ca
     assert main(["bench", "--to", str(result), "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
     figures = json.loads(result.read_text())
-    assert len(figures["bars"]) == 14
+    assert len(figures["bars"]) == 21
     verdicts = {bar["name"].split(",")[0]: bar["passes"] for bar in figures["bars"] if "GCIVL" not in bar["name"]}
     assert [name for name, passes in verdicts.items() if not passes] == ["memory"]
-    assert out.count("passes") + out.count("falls short") == 14
+    assert out.count("passes") + out.count("falls short") == 21
     assert set(figures["growth"]) == set(growth.GROWTH)
     assert "hiql-mvl" in figures["recipes"]
     assert imread(picture).shape[1] > 900
     assert main(["bench", "--compare", str(result), str(result)]) == 0
-    assert capsys.readouterr().out.count("+0%") == 14
+    assert capsys.readouterr().out.count("+0%") == 21
     (tmp_path / "no.json").write_text("{}")
     capsys.readouterr()
     assert main(["bench", "--table", str(result)]) == 0

@@ -47,7 +47,7 @@ def test_help_is_quick_and_lists_every_command():
         (["train"], "which task?"),
         (["train", "pointmaze-medum-navigate-v0"], "did you mean pointmaze-medium-navigate-v0"),
         (["train", "pointmaze-medium-navigate-v0", "--recipe", "gcivl-mvp"], "did you mean gcivl-mvl"),
-        (["train", "pointmaze-medium-navigate-v0", "--preset", "laptop"], "choose from cpu, paper"),
+        (["train", "pointmaze-medium-navigate-v0", "--preset", "desktop"], "choose from cpu, laptop, paper"),
         (["train", "pointmaze-medium-navigate-v0", "--regularizer", "mollify"], "did you mean mollified"),
         (["train", "pointmaze-medium-navigate-v0", "--seeds", "two"], "must be a whole number of at least 1, not 'two'"),
         (["train", "pointmaze-medium-navigate-v0", "--regularizer.fraction", "7"], "fraction must be a number above 0"),

@@ -43,7 +43,7 @@ def test_it_is_listed_generated_trained_evaluated_and_drawn(mvl):
     described = json.loads((mvl.folder / "run" / "run.json").read_text())
     assert described["recipe"]["regularizer"]["viscosity"] == 0.02  # the family's published settings
     assert described["recipe"]["learning"]["discount"] == 0.97
-    (row,) = json.loads(mvl("eval run --episodes 3 --json --workers 1").splitlines()[-1])
+    (row,) = json.loads(mvl("eval run --episodes 3 --json --workers 1").splitlines()[0])
     assert len(row["tasks"]) == 3
     assert row["mean_length"] <= 30
     mvl("plot field run -o field.png")

@@ -11,6 +11,7 @@ from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, 
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
+    from argparse import _ArgumentGroup
     from collections.abc import Iterator, Sequence
 
     from mvl.results.results import Result
@@ -51,16 +52,7 @@ def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
     where.add_argument(
         "--overwrite", action="store_true", help="replace existing files in --to, lines of --records, and the file of --report"
     )
-    where.add_argument(
-        "--surfaces", action="store_true", help="also measure how well value functions over mazes follow the true distance"
-    )
-    where.add_argument(
-        "--plans", action="store_true", help="also compare success with and without a planner, by playing finished runs again"
-    )
-    where.add_argument(
-        "--equal-time", action="store_true", help="also compare success after equal training time, by the measured time per step"
-    )
-    where.add_argument("--report", type=Path, metavar="FILE.html", help="also write an HTML report on all runs of the table")
+    _add_extra_tables(where)
     how = parser.add_argument_group("how")
     how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands; run and write nothing")
     how.add_argument(
@@ -77,6 +69,20 @@ def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
         "--slurm", nargs="+", default=[], metavar="NAME=VALUE", help="parameters for submitit, such as slurm_partition=gpu"
     )
     how.add_argument("--at-once", type=count, help="runs at the same time on this machine (default: one per core or device)")
+
+
+def _add_extra_tables(where: "_ArgumentGroup") -> None:
+    """Add the options for further tables and pages about the same runs."""
+    where.add_argument(
+        "--surfaces", action="store_true", help="also measure how well value functions over mazes follow the true distance"
+    )
+    where.add_argument(
+        "--plans", action="store_true", help="also compare success with and without a planner, by playing finished runs again"
+    )
+    where.add_argument(
+        "--equal-time", action="store_true", help="also compare success after equal training time, by the measured time per step"
+    )
+    where.add_argument("--report", type=Path, metavar="FILE.html", help="also write an HTML report on all runs of the table")
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:

@@ -141,6 +141,7 @@ class Follower:
             node = int(np.where(np.isfinite(reached), self.final[episode], np.inf).argmin())
             self.goals[episode], self.reachable[episode] = self.map.goals[node], False
             self.final[episode] = self._to_goals(self.goals[episode][None])[0]
+            self.final[episode, node] = 0.0  # whatever the value says
             self._shortest(np.array([episode]))
 
     def _avoid(self, episodes: np.ndarray, observations: np.ndarray) -> None:

@@ -7,9 +7,9 @@ from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError, unknown
 from mvl.recipes.families import FAMILIES, RECIPES, canonical
 from mvl.recipes.recipe import Learning, Recipe, make_part
-from mvl.registry import part_class
 from mvl.tasks import Task
 from mvl.tasks.task import Settings
+from mvl.types import CountsSteps
 
 PlannerName: TypeAlias = Literal["none", "graph"]
 
@@ -120,7 +120,7 @@ def named_recipe(
     chosen = {**names._asdict(), **(parts or {})}
     value = chosen["value"]
     published = task.settings(value) if task and task.settings else Settings()
-    tables = (FAMILIES[family].settings, published.parts, size.parts)
+    tables = (FAMILIES[family].settings, size.parts, published.parts)
 
     def made(axis: str) -> Any:
         part = chosen[axis]
@@ -132,9 +132,10 @@ def named_recipe(
     changes = {**size.learning, **(size.imitation if value == "absent" else {})}
     learning, schedule = (_changed(thing, changes) for thing in (Learning(), size.schedule))
     learning = _changed(learning, published.learning)
-    if not (task and task.maze and hasattr(part_class("value", value), "steps_to_go")):
+    recipe = Recipe(**{axis: made(axis) for axis in chosen}, learning=learning)
+    if not (task and task.maze and isinstance(recipe.value, CountsSteps)):
         schedule = replace(schedule, plan="none")  # planning is a preset's choice for mazes, and needs a value that counts steps
-    return Recipe(**{axis: made(axis) for axis in chosen}, learning=learning), schedule
+    return recipe, schedule
 
 
 def _changed(thing: Any, changes: dict[str, Any]) -> Any:
