@@ -92,7 +92,7 @@ PRESETS = {
         },
         SMALL_IMITATION,
     ),
-    # The same sizes with settings chosen later, on pointmaze-medium alone (docs/results/planning.md); evaluations on mazes plan.
+    # The same sizes with settings chosen later, on pointmaze-medium alone, in trials of two seeds; evaluations on mazes plan.
     "laptop": Preset(
         (96, 96, 96),
         {"batch_size": 256, "learning_rate": 1e-3, "target_rate": 0.02},

@@ -20,8 +20,8 @@ class Slope:
     Along m random orthonormal directions u_j, D_j = (V(s + r u_j) - V(s - r u_j)) / 2r. In d dimensions
     X = (d / m) sum_j D_j^2 has the mean |dV/ds|^2, and sqrt(X) has the mean k |dV/ds| with k < 1 if m < d
     (`shrinkage`). The penalty X - 2 c sqrt(X) / k + c^2 corrects for that, so its mean is the one above for a linear V.
-    It helps where a unit of distance costs about the same everywhere (mazes) and harms where that is far from true: a
-    slope of 1 in an arm's joint space is 25 times too flat.
+    In trials of one seed it helped where a unit of distance costs about the same everywhere (mazes) and harmed where that
+    is far from true: a slope of 1 in an arm's joint space is 25 times too flat.
     """
 
     weight: float = 1.0
