@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from mvl.checks import COUNT, POSITIVE, check_settings
 from mvl.data.dataset import Dataset
@@ -19,6 +20,9 @@ PAIRS = 2000
 """Pairs of states that calibrate the value's steps."""
 BLOCK = 128_000
 """Pairs of nodes whose steps are computed in one call."""
+BRIDGE, BRIDGES = 3.0, 8
+"""Longest edge between parts of a graph that would otherwise not be connected, in units of k, and how many there may be from
+each part to each other."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,8 @@ class Graph:
 
     Values are first turned into steps, then calibrated: a regularized value may count three steps as one, so one unit is
     the median over states that lie k steps apart in held-out episodes, divided by k. An edge joins two nodes that are at
-    most k steps apart. The sub-goal is the furthest node on the path that is nearer than `reach` times k steps.
+    most k steps apart; parts of the graph without a way between them are joined by a few longer edges (`connected`). The
+    sub-goal is the furthest node on the path that is nearer than `reach` times k steps.
     """
 
     nodes: int = 2000
@@ -94,11 +99,31 @@ def build(graph: Graph, places: Places, steps: Steps, report: Callable[[int, int
         block = np.arange(first, first + size) % count  # every block has the same size, so that one compiled call serves all
         found = steps(places.observations[block, None], places.goals[None]) / unit
         found[np.arange(size), block] = np.inf
-        near = np.argwhere(found[: count - first] <= graph.steps)
+        near = np.argwhere(found[: count - first] <= BRIDGE * graph.steps)
         rows.append(first + near[:, 0])
         columns.append(near[:, 1])
         lengths.append(np.maximum(found[near[:, 0], near[:, 1]], 1.0))
         if report:
             report(number, len(firsts))
-    joined = np.concatenate(lengths), (np.concatenate(rows), np.concatenate(columns))
-    return Roadmap(places.observations, places.goals, csr_matrix(joined, shape=(count, count)), unit)
+    edges = connected(np.concatenate(rows), np.concatenate(columns), np.concatenate(lengths), count, graph.steps)
+    return Roadmap(places.observations, places.goals, edges, unit)
+
+
+def connected(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray, count: int, near: float) -> csr_matrix:
+    """Edges between `count` nodes, given candidates: all that are at most `near` long, and bridges.
+
+    A rarely visited place may have too few nodes to be joined by short edges. So from each strongly connected part to each
+    other the shortest longer candidates are kept too, with `BRIDGE` times their length, so that a path takes them last.
+    """
+    short = lengths <= near
+    made = csr_matrix((lengths[short], (rows[short], columns[short])), shape=(count, count))
+    parts, part = connected_components(made, directed=True, connection="strong")
+    long = np.flatnonzero(~short & (part[rows] != part[columns]))
+    between = part[rows[long]].astype(np.int64) * parts + part[columns[long]]
+    order = np.lexsort((lengths[long], between))
+    long, between = long[order], between[order]
+    first = np.searchsorted(between, between)  # where the candidates between the same two parts begin
+    kept = long[np.arange(len(long)) - first < BRIDGES]
+    every = np.concatenate([np.flatnonzero(short), kept])
+    prices = np.where(short[every], lengths[every], BRIDGE * lengths[every])
+    return csr_matrix((prices, (rows[every], columns[every])), shape=(count, count))
