@@ -15,7 +15,9 @@ def along_a_line(positions, near=10.0):
 
 def test_a_connected_graph_has_short_edges_alone():
     edges = along_a_line(np.arange(0, 50, 5))
-    assert edges.max() == 10 and edges[0, 1] == 5 and edges[0, 3] == 0
+    assert edges.max() == 10
+    assert edges[0, 1] == 5
+    assert edges[0, 3] == 0
 
 
 def test_parts_are_joined_both_ways_at_a_price():
@@ -27,12 +29,14 @@ def test_parts_are_joined_both_ways_at_a_price():
 def test_only_the_shortest_bridges_are_kept():
     edges = along_a_line(np.concatenate([np.arange(10), 25 + np.arange(10)]))
     bridges = edges[:10, 10:]
-    assert (bridges > 0).sum() == BRIDGES and bridges.max() == BRIDGE * 19  # one of 16, two of 17, three of 18, two of 19
+    assert (bridges > 0).sum() == BRIDGES
+    assert bridges.max() == BRIDGE * 19
 
 
 def test_parts_that_are_too_far_apart_stay_apart():
     edges = along_a_line(np.array([0, 5, 40, 45]))
-    assert not edges[:2, 2:].any() and not edges[2:, :2].any()
+    assert not edges[:2, 2:].any()
+    assert not edges[2:, :2].any()
 
 
 def test_a_gap_in_the_nodes_is_bridged_when_a_graph_is_built():
@@ -40,4 +44,5 @@ def test_a_gap_in_the_nodes_is_bridged_when_a_graph_is_built():
     pairs = np.zeros((3, 1)), np.full((3, 1), 10.0)
     steps = lambda observations, goals: np.abs(observations - goals)[..., 0]
     edges = build(Graph(nodes=4), Places(nodes, nodes, *pairs), steps).edges.toarray()
-    assert edges[1, 2] == BRIDGE * 22 and edges[0, 1] == 8
+    assert edges[1, 2] == BRIDGE * 22
+    assert edges[0, 1] == 8
