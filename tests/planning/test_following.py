@@ -184,3 +184,13 @@ def test_calibration_undoes_a_value_that_counts_too_few_steps():
     true, calibrated = maze.roadmap(graph), maze.roadmap(graph, shrunk)
     assert calibrated.unit == pytest.approx(0.2)
     assert np.allclose(true.edges.toarray(), calibrated.edges.toarray())
+
+
+def test_the_node_beyond_a_gap_is_pursued_once_the_one_before_it_is_reached():
+    states = np.array([[0.0], [8.0], [36.0], [44.0]])  # the gap is longer than the reach of 20
+    steps = lambda observations, goals: np.abs(observations - goals)[..., 0]
+    roadmap = build(Graph(nodes=4), Places(states, states, np.zeros((3, 1)), np.full((3, 1), 10.0)), steps)
+    follower = Follower(Graph(nodes=4), roadmap, steps, lambda text: None)
+    follower.begin(states[:1], states[3:])
+    assert follower.subgoals(states[:1])[0, 0] == 8.0
+    assert follower.subgoals(np.array([[5.0]]))[0, 0] == 36.0, "a node 3 steps away counts as reached"

@@ -15,6 +15,8 @@ PENALTY, MOST = 20.0, 1e6
 """Factor on the length of edges where an episode made no progress, and the largest product of such factors."""
 DETOUR = 2.0
 """A node ahead is pursued directly only if the path to it is at most this many times as long as the reach."""
+ARRIVED = 0.5
+"""A node that is nearer than this, in units of k, counts as reached: the next is pursued, however far away it is."""
 
 
 def print_warning(text: str) -> None:
@@ -59,7 +61,9 @@ class Follower:
         costs = self._costs_of(ahead)
         found = self.steps(observations[:, None], self._goals_of(ahead))
         near = (found < reach) & (costs[:, :1] - costs <= DETOUR * reach)
+        at_least = (found[:, 0] < ARRIVED * self.graph.steps).astype(int)
         furthest = np.where(near.any(axis=1), near.shape[1] - 1 - near[:, ::-1].argmax(axis=1), 0)
+        furthest = np.maximum(furthest, at_least)
         self.node = ahead[episodes, furthest]
         self._watch(observations, found[episodes, furthest] + costs[episodes, furthest])
         return self._goals_of(self.node[:, None])[:, 0]
