@@ -107,6 +107,17 @@ def grouped(found: Iterable[Dimension]) -> tuple[Signal, ...]:
     return tuple(signals)
 
 
+def by_kind(signals: Signals) -> dict[str, list[Dimension]]:
+    """The dimensions of observations, actions and goals."""
+    return {kind: dimensions(getattr(signals, kind)) for kind in KINDS}
+
+
+def from_kinds(groups: Mapping[str, Iterable[Dimension]], hz: float | None) -> Signals:
+    """Signals of the dimensions of observations, actions and goals."""
+    observations, actions, goals = (grouped(groups[kind]) for kind in KINDS)
+    return Signals(observations, actions, goals, hz)
+
+
 def vector_of(signals: tuple[Signal, ...], parts: Mapping[str, ArrayLike], what: str) -> np.ndarray:
     """Named parts as one vector in the order of the dimensions, (..., d) float64; `what` is for messages.
 

@@ -1,11 +1,13 @@
 """Episodes as read from files of other formats, and their checks; errors name the file, the episode and the column."""
 
 import fnmatch
+import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from mvl.data.signals import KINDS
 from mvl.errors import DataError, MvlError
 
 
@@ -34,11 +36,13 @@ class RawEpisode(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """One episode with its columns put together, checked, as float32."""
+    """One episode with its columns put together, checked, as float32, or float64 where float32 might round."""
 
     observations: np.ndarray  # (rows, d)
     actions: np.ndarray  # (rows, a)
     goals: np.ndarray | None  # (rows, g)
+    time: np.ndarray | None = None  # (rows,) float64
+    """Time stamps, if a column has them."""
 
 
 def missing_package(what: str, package: str, extra: str = "formats") -> MvlError:
@@ -53,7 +57,7 @@ def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Chec
         found = _checked_one(episode, names)
         if first is None:
             first = episode.name, found
-        for kind, array, expected in zip(Checked._fields, found, first[1], strict=True):
+        for kind, array, expected in zip(KINDS, found, first[1], strict=False):
             if array is not None and expected is not None and array.shape[1] != expected.shape[1]:
                 sizes = f"{array.shape[1]} dimensions, but {expected.shape[1]} in {first[0]}"
                 raise DataError(f"{episode.name}: {kind} has {sizes}; they must agree.")
@@ -61,8 +65,7 @@ def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Chec
 
 
 def _checked_one(episode: RawEpisode, names: ColumnNames) -> Checked:
-    if names.time:
-        _check_clock(episode, names.time)
+    time = _clock(episode, names.time) if names.time else None
     observations = _joined(episode, names.observations)
     actions = _joined(episode, names.actions)
     goals = _joined(episode, names.goals) if names.goals else None
@@ -74,7 +77,9 @@ def _checked_one(episode: RawEpisode, names: ColumnNames) -> Checked:
     for kind, array in (("actions", actions), ("goals", goals)):
         if array is not None and len(array) != rows:
             raise DataError(f"{episode.name}: {kind} has {len(array)} rows and observations {rows}; they must be equally long.")
-    return Checked(observations, actions, goals)
+    if time is not None and len(time) != rows:
+        raise DataError(f"{episode.name}: {names.time} has {len(time)} rows and observations {rows}; they must be equally long.")
+    return Checked(observations, actions, goals, time)
 
 
 def split_episodes(whole: RawEpisode, names: ColumnNames) -> Iterator[RawEpisode]:
@@ -95,7 +100,7 @@ def split_episodes(whole: RawEpisode, names: ColumnNames) -> Iterator[RawEpisode
 
 
 def _joined(episode: RawEpisode, names: tuple[str, ...]) -> np.ndarray:
-    """The named columns concatenated, (rows, dimensions) in float32."""
+    """The named columns concatenated, (rows, dimensions)."""
     parts = [_numbers(episode, name) for pattern in names for name in _matching(episode, pattern)]
     lengths = {len(part) for part in parts}
     if len(lengths) > 1:
@@ -112,7 +117,7 @@ def _matching(episode: RawEpisode, pattern: str) -> list[str]:
 
 
 def _numbers(episode: RawEpisode, name: str) -> np.ndarray:
-    """A column as (rows, dimensions) in float32; raises if a number is not finite."""
+    """A column as (rows, dimensions) in float32, or float64 if it has more digits; raises if a number is not finite."""
     array = _plain(episode, name)
     flat = array.reshape(len(array), -1)
     bad = np.argwhere(~np.isfinite(flat))
@@ -120,7 +125,7 @@ def _numbers(episode: RawEpisode, name: str) -> np.ndarray:
         row, column = bad[0]
         value = flat[row, column]
         raise DataError(f"{episode.name}: {name} is {value} at row {row}, dimension {column}; leave that episode out.")
-    return flat.astype(np.float32)
+    return flat.astype(np.float32 if np.result_type(flat.dtype, np.float32) == np.float32 else np.float64)
 
 
 def _plain(episode: RawEpisode, name: str) -> np.ndarray:
@@ -137,10 +142,17 @@ def _plain(episode: RawEpisode, name: str) -> np.ndarray:
     return array
 
 
-def _check_clock(episode: RawEpisode, name: str) -> None:
-    """Raise if time stamps do not increase from row to row."""
+def _clock(episode: RawEpisode, name: str) -> np.ndarray:
+    """Time stamps, (rows,); raises if they do not increase from row to row."""
     clock = _plain(episode, name).astype(float).ravel()
     back = np.flatnonzero(~(np.diff(clock) > 0))  # written this way because NaN is not increasing either
     if len(back):
         row = int(back[0]) + 1
         raise DataError(f"{episode.name}: {name} does not run forward at row {row} ({clock[row - 1]:g}, then {clock[row]:g}).")
+    return clock
+
+
+def found_columns(episode: RawEpisode, names: Iterable[str]) -> list[tuple[str, int]]:
+    """Names and numbers of dimensions of the columns that these names or patterns stand for."""
+    found = [name for pattern in names for name in _matching(episode, pattern)]
+    return [(name, math.prod(np.shape(episode.columns[name])[1:])) for name in found]
