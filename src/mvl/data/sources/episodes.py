@@ -31,6 +31,8 @@ class RawEpisode(NamedTuple):
     """File, and place in it, for messages."""
     columns: dict[str, np.ndarray]
     """Arrays by column name, with rows along the first axis."""
+    held_out: bool | None = None
+    """Whether the source says that it is for validation; None: the source does not say."""
 
 
 class Checked(NamedTuple):
@@ -39,6 +41,11 @@ class Checked(NamedTuple):
     observations: np.ndarray  # (rows, d)
     actions: np.ndarray  # (rows, a)
     goals: np.ndarray | None  # (rows, g)
+    held_out: bool | None = None
+    """Whether the source says that it is for validation; None: the source does not say."""
+
+
+ROLES = ("observations", "actions", "goals")
 
 
 def missing_package(what: str, package: str, extra: str = "formats") -> MvlError:
@@ -53,7 +60,7 @@ def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Chec
         found = _checked_one(episode, names)
         if first is None:
             first = episode.name, found
-        for kind, array, expected in zip(Checked._fields, found, first[1], strict=True):
+        for kind, array, expected in ((role, getattr(found, role), getattr(first[1], role)) for role in ROLES):
             if array is not None and expected is not None and array.shape[1] != expected.shape[1]:
                 sizes = f"{array.shape[1]} dimensions, but {expected.shape[1]} in {first[0]}"
                 raise DataError(f"{episode.name}: {kind} has {sizes}; they must agree.")
@@ -74,7 +81,7 @@ def _checked_one(episode: RawEpisode, names: ColumnNames) -> Checked:
     for kind, array in (("actions", actions), ("goals", goals)):
         if array is not None and len(array) != rows:
             raise DataError(f"{episode.name}: {kind} has {len(array)} rows and observations {rows}; they must be equally long.")
-    return Checked(observations, actions, goals)
+    return Checked(observations, actions, goals, episode.held_out)
 
 
 def split_episodes(whole: RawEpisode, names: ColumnNames) -> Iterator[RawEpisode]:
