@@ -208,9 +208,11 @@ def test_other_refusals(tmp_path):
     with pytest.raises(DataError, match="no file of a known format; say which with --kind"):
         import_data(tmp_path, tmp_path / "out.npz")
     write_csv(tmp_path / "one" / "0.csv", *made(1)[0])
-    with pytest.raises(UsageError, match="holding out 0.1 of 1 episodes leaves one side empty"):
+    with pytest.raises(DataError, match="has one episode, but training and validation need one each"):
         import_data(tmp_path / "one", tmp_path / "out.npz", columns=TABLE)
     write_csv(tmp_path / "one" / "1.csv", *made(1)[0])
+    with pytest.raises(UsageError, match="holding out 0.9 of 2 episodes leaves one side empty"):
+        import_data(tmp_path / "one", tmp_path / "out.npz", columns=TABLE, held_out=0.9)
     import_data(tmp_path / "one", tmp_path / "out.npz", columns=TABLE)
     with pytest.raises(MvlError, match="exists already; give --overwrite"):
         import_data(tmp_path / "one", tmp_path / "out.npz", columns=TABLE)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mvl.data.columns_file import Columns
 from mvl.data.pairs import Pair
 from mvl.data.sources import archive, hdf5, lerobot, minari, table
 from mvl.data.sources.episodes import Checked, ColumnNames, checked
@@ -76,32 +78,62 @@ def pair_at(to: Path, plan: dict[str, Any], overwrite: bool = False, way_out: st
 
 
 def write_pair(found: Iterable[Checked], source: Path, pair: Pair, held_out: float = 0.1, rescale: bool = False) -> Imported:
-    """Write episodes to a training and a validation file; the last share of them is for validation."""
-    episodes = list(found)
-    count = max(1, round(held_out * len(episodes)))
-    if not 0 < held_out < 1 or count >= len(episodes):
-        raise UsageError(
-            f"{source}: holding out {held_out} of {len(episodes)} episodes leaves one side empty; choose another share."
-        )
-    scale = action_range(episodes, source, rescale)
-    parts = episodes[:-count], episodes[-count:]
+    """Write episodes to a training and a validation file, one episode at a time.
+
+    The source may say which episodes are for validation; otherwise the last share of them is.
+    """
+    episodes = iter(found)
+    first = next(episodes, None)
+    if first is None:
+        raise DataError(f"{source}: has no episodes; check what is in it.")
     pair.begin()
     try:
-        pair.publish(*(partial(_save, part, scale) for part in parts))
+        with Columns(pair.folder) as columns:
+            marks = [_append(columns, episode) for episode in chain([first], episodes)]
+            side = for_validation(marks, held_out, source)
+            actions = columns.columns["actions"]
+            scale = action_range(actions.lowest, actions.highest, source, rescale)
+            pair.publish(*(partial(_save, columns, chosen, scale) for chosen in (~side, side)))
     except BaseException:
         pair.abandon()
         raise
-    return Imported(*pair.paths, len(episodes), scale is not None)
+    return Imported(*pair.paths, len(marks), scale is not None)
 
 
-def _save(episodes: list[Checked], scale: np.ndarray | None, path: Path) -> None:
-    np.savez_compressed(path, **_columns(episodes, scale))
+def _append(columns: Columns, episode: Checked) -> bool | None:
+    """Add an episode; returns whether the source says that it is held out."""
+    goals = {} if episode.goals is None else {"goals": episode.goals}
+    columns.append({"observations": episode.observations, "actions": episode.actions, **goals})
+    return episode.held_out
 
 
-def action_range(episodes: list[Checked], source: Path, rescale: bool) -> np.ndarray | None:
+def for_validation(marks: list[bool | None], held_out: float, source: Path) -> np.ndarray:
+    """Which episodes are for validation, (episodes,): those that the source marks, or the last share if it marks none."""
+    count = max(1, round(held_out * len(marks)))
+    last = np.arange(len(marks)) >= len(marks) - count
+    chosen = last if all(mark is None for mark in marks) else np.array([bool(mark) for mark in marks])
+    if len(marks) == 1:
+        raise DataError(f"{source}: has one episode, but training and validation need one each; import a folder of several.")
+    if not chosen.any() or (chosen is not last and chosen.all()):
+        side = "training" if chosen.any() else "validation"
+        raise DataError(f"{source}: it marks no episode for {side}; correct the marks, or remove them and use --held-out.")
+    if not 0 < held_out < 1 or chosen.all():
+        raise UsageError(
+            f"{source}: holding out {held_out} of {len(marks)} episodes leaves one side empty; choose another share."
+        )
+    return chosen
+
+
+def _save(columns: Columns, chosen: np.ndarray, scale: np.ndarray | None, path: Path) -> None:
+    if scale is None:
+        return columns.save(path, chosen)
+    low, high = scale
+    rescaled = {"actions": lambda rows: 2 * (rows - low) / (high - low) - 1}
+    columns.save(path, chosen, rescaled, action_range=scale.astype(np.float32))
+
+
+def action_range(low: np.ndarray, high: np.ndarray, source: Path, rescale: bool) -> np.ndarray | None:
     """Lowest and highest action of every dimension, (2, a), if actions are to be scaled to [-1, 1]; otherwise None."""
-    low = np.min([episode.actions.min(axis=0) for episode in episodes], axis=0)
-    high = np.max([episode.actions.max(axis=0) for episode in episodes], axis=0)
     if rescale:
         return np.stack([low, np.where(high > low, high, low + 1)])
     if max(-low.min(), high.max()) > 1 + 1e-5:
@@ -111,16 +143,3 @@ def action_range(episodes: list[Checked], source: Path, rescale: bool) -> np.nda
             "give --rescale to scale every dimension to that range (policies still return your units)."
         )
     return None
-
-
-def _columns(episodes: list[Checked], scale: np.ndarray | None) -> dict[str, Any]:
-    """Episodes as columns in OGBench's layout, with goals and the range of actions if there are any."""
-    actions = np.concatenate([episode.actions for episode in episodes])
-    columns = {
-        "observations": np.concatenate([episode.observations for episode in episodes]),
-        "actions": actions if scale is None else 2 * (actions - scale[0]) / (scale[1] - scale[0]) - 1,
-        "terminals": np.concatenate([np.arange(len(e.actions)) == len(e.actions) - 1 for e in episodes]),
-    }
-    goals = [episode.goals for episode in episodes if episode.goals is not None]
-    extra = {} if scale is None else {"action_range": scale.astype(np.float32)}
-    return {**columns, **({"goals": np.concatenate(goals)} if goals else {}), **extra}

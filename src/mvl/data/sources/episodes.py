@@ -1,13 +1,11 @@
 """Episodes as read from files of other formats, and their checks; errors name the file, the episode and the column."""
 
 import fnmatch
-import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from mvl.data.signals import KINDS
 from mvl.errors import DataError, MvlError
 
 
@@ -33,6 +31,8 @@ class RawEpisode(NamedTuple):
     """File, and place in it, for messages."""
     columns: dict[str, np.ndarray]
     """Arrays by column name, with rows along the first axis."""
+    held_out: bool | None = None
+    """Whether the source says that it is for validation; None: the source does not say."""
 
 
 class Checked(NamedTuple):
@@ -41,8 +41,13 @@ class Checked(NamedTuple):
     observations: np.ndarray  # (rows, d)
     actions: np.ndarray  # (rows, a)
     goals: np.ndarray | None  # (rows, g)
+    held_out: bool | None = None
+    """Whether the source says that it is for validation; None: the source does not say."""
     time: np.ndarray | None = None  # (rows,) float64
     """Time stamps, if a column has them."""
+
+
+ROLES = ("observations", "actions", "goals")
 
 
 def missing_package(what: str, package: str, extra: str = "formats") -> MvlError:
@@ -57,7 +62,7 @@ def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Chec
         found = _checked_one(episode, names)
         if first is None:
             first = episode.name, found
-        for kind, array, expected in zip(KINDS, found, first[1], strict=False):
+        for kind, array, expected in ((role, getattr(found, role), getattr(first[1], role)) for role in ROLES):
             if array is not None and expected is not None and array.shape[1] != expected.shape[1]:
                 sizes = f"{array.shape[1]} dimensions, but {expected.shape[1]} in {first[0]}"
                 raise DataError(f"{episode.name}: {kind} has {sizes}; they must agree.")
@@ -79,7 +84,7 @@ def _checked_one(episode: RawEpisode, names: ColumnNames) -> Checked:
             raise DataError(f"{episode.name}: {kind} has {len(array)} rows and observations {rows}; they must be equally long.")
     if time is not None and len(time) != rows:
         raise DataError(f"{episode.name}: {names.time} has {len(time)} rows and observations {rows}; they must be equally long.")
-    return Checked(observations, actions, goals, time)
+    return Checked(observations, actions, goals, episode.held_out, time)
 
 
 def split_episodes(whole: RawEpisode, names: ColumnNames) -> Iterator[RawEpisode]:
@@ -150,9 +155,3 @@ def _clock(episode: RawEpisode, name: str) -> np.ndarray:
         row = int(back[0]) + 1
         raise DataError(f"{episode.name}: {name} does not run forward at row {row} ({clock[row - 1]:g}, then {clock[row]:g}).")
     return clock
-
-
-def found_columns(episode: RawEpisode, names: Iterable[str]) -> list[tuple[str, int]]:
-    """Names and numbers of dimensions of the columns that these names or patterns stand for."""
-    found = [name for pattern in names for name in _matching(episode, pattern)]
-    return [(name, math.prod(np.shape(episode.columns[name])[1:])) for name in found]
