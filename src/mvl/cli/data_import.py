@@ -4,6 +4,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mvl.cli import mending
 from mvl.cli.parser import Parser, share
 from mvl.errors import UsageError
 
@@ -31,6 +32,7 @@ def run(argv: list[str]) -> None:
     parser.add_argument(
         "--rescale", action="store_true", help="scale actions to [-1, 1]; policies still return them in your units"
     )
+    mending.add(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)
     if options.to.suffix != ".npz":
@@ -47,9 +49,11 @@ def run(argv: list[str]) -> None:
         columns=_fields(options),
         held_out=options.held_out,
         rescale=options.rescale,
+        mending=mending.of(options),
         overwrite=options.overwrite,
     )
-    print(f"wrote {done.train} and {done.validation.name}: {done.episodes} episodes\n\n{card(npz.load(done.train))}")
+    shown = card(npz.load_in_place(done.train, str(done.train)), more=done.notes)
+    print(f"wrote {done.train} and {done.validation.name}: {done.episodes} episodes\n\n{shown}")
 
 
 def _fields(options: Namespace) -> "ColumnNames":

@@ -27,6 +27,8 @@ from mvl.types import Statistics
 
 MANY_ROWS, SAMPLED_ROWS = 4_000_000, 500_000
 """Statistics of a dataset with more than MANY_ROWS rows are computed from a sample of about SAMPLED_ROWS rows."""
+REGULAR = 0.75
+"""Share of the stays at one observation that must be equally long, but for one row, to be a matter of the rate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +169,17 @@ class Dataset:
         return steps
 
     @cached_property
+    def repeats(self) -> int:
+        """For how many rows each observation stays the same, if most stay equally long, as at a rate too high; otherwise 1."""
+        moves = self.transitions[self.steps.any(axis=1)]
+        same = self.first_rows[moves[1:]] == self.first_rows[moves[:-1]]
+        stays = np.diff(moves)[same]
+        if not len(stays):
+            return 1
+        usual = int(np.median(stays))
+        return usual if (np.abs(stays - usual) <= 1).mean() > REGULAR else 1
+
+    @cached_property
     def statistics(self) -> Statistics:
         steps = self.sampled.steps
         std = np.maximum(self.sampled.observations.std(axis=0, dtype=np.float64), 1e-6)
@@ -175,9 +188,8 @@ class Dataset:
         if not np.isfinite(step):
             raise DataError(f"{self.source}: observations are too large for their steps to be measured; choose larger units.")
         if step == 0:
-            raise DataError(
-                f"{self.source}: more than half of the transitions do not move, so nothing is learned; check the observations."
-            )
+            way_out = f"import with --every {self.sampled.repeats}" if self.sampled.repeats > 1 else "check the observations"
+            raise DataError(f"{self.source}: more than half of the transitions do not move, so nothing is learned; {way_out}.")
         return Statistics(tuple(std.tolist()), float(step), float(scaled))
 
     def split(self, held_out: float) -> tuple["Dataset", "Dataset"]:

@@ -65,11 +65,40 @@ class Mending:
             raise UsageError("--action-is says how --every or --hz join actions; it is only needed with one of them.")
 
 
+UNCHANGED = Mending()
+"""Nothing is changed, and nothing is said."""
+
+
 class Mended(NamedTuple):
     """A change to every episode, and the signals after it."""
 
     change: Change
     signals: Signals
+
+
+class Prepared(NamedTuple):
+    """What is done to every episode, the signals afterwards, and what looked wrong, one line each."""
+
+    change: Change
+    signals: Signals
+    notes: tuple[str, ...]
+
+
+def prepare(mending: Mending, signals: Signals, sample: Sequence[Checked], clock_name: str) -> Prepared:
+    """Everything that is done to the episodes of a source before they are stored; `sample` are the first of them."""
+    unit = dict(mending.units).get(clock_name, "")
+    signals = with_units(signals, [(name, text) for name, text in mending.units if name != clock_name])
+    timed = partial(_in_seconds, second=clock.seconds(unit))
+    sample = [timed(episode) for episode in sample]
+    times = [episode.time for episode in sample if episode.time is not None]
+    notes = clock.looks_wrong(times, clock_name) if times and mending.hz is None else []
+    hz = (None if times else mending.hz) or signals.hz or (clock.rate(times) if times else None)
+    done = fitted(mending, signals._replace(hz=hz), sample)
+    return Prepared(lambda episode: done.change(timed(episode)), done.signals, tuple(notes))
+
+
+def _in_seconds(episode: Checked, second: float) -> Checked:
+    return episode if episode.time is None else episode._replace(time=episode.time * second)
 
 
 def fitted(mending: Mending, signals: Signals, sample: Sequence[Checked]) -> Mended:

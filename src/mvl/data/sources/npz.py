@@ -12,7 +12,7 @@ import numpy as np
 from mvl.data.dataset import Dataset
 from mvl.data.signals import Signals
 from mvl.data.sources.archive import UNREADABLE
-from mvl.data.unpacking import headers, unpack
+from mvl.data.unpacking import headers, in_place, unpack
 from mvl.errors import DataError
 
 REQUIRED = ("observations", "actions", "terminals")
@@ -46,6 +46,16 @@ def load(path: Path, goals: GoalColumns | None = None, out_of_core: bool = False
 
     With `out_of_core`, the arrays are unpacked next to the file and stay on disk.
     """
+    return _load(path, str(path), goals, unpack if out_of_core else read)
+
+
+def load_in_place(path: Path, source: str) -> Dataset:
+    """The checked dataset of a file that is not compressed, whose arrays stay in it; `source` is for messages."""
+    return _load(path, source, None, in_place)
+
+
+def _load(path: Path, source: str, goals: GoalColumns | None, get: Callable[..., dict[str, np.ndarray]]) -> Dataset:
+    """The checked dataset of one file, whose large arrays come from `get`, a function of the path and their names."""
     extra = tuple(column for column in goals.columns if column not in REQUIRED) if goals else ()
     if not path.exists():
         raise DataError(f"{path} does not exist; check the path.")
@@ -56,7 +66,7 @@ def load(path: Path, goals: GoalColumns | None = None, out_of_core: bool = False
     if len(available["observations"].shape) == 4:
         raise DataError(f"{path}: observations are images, which no recipe learns from yet; mvl data check reports on them.")
     wanted = (*REQUIRED, *extra, *(["goals"] if "goals" in available else []))
-    arrays = unpack(path, wanted) if out_of_core else read(path, wanted)
+    arrays = get(path, wanted)
     notes = read(path, tuple(name for name in NOTES if name in available))
     observations, actions, terminals = (arrays[name] for name in REQUIRED)
     oracle, origin, goal_origin = arrays.get("goals"), notes.get("origin"), notes.get("goal_origin")
@@ -64,7 +74,7 @@ def load(path: Path, goals: GoalColumns | None = None, out_of_core: bool = False
         oracle, goal_origin = _computed(goals, arrays, origin)
     signals = _signals(notes["signals"], path) if "signals" in notes else None
     limits = notes.get("action_range")
-    return Dataset.from_arrays(observations, actions, terminals, str(path), oracle, limits, signals, origin, goal_origin)
+    return Dataset.from_arrays(observations, actions, terminals, source, oracle, limits, signals, origin, goal_origin)
 
 
 def _computed(
