@@ -12,6 +12,7 @@ from jax.lax import stop_gradient
 from mvl import registry
 from mvl.batches import Batch
 from mvl.data.goals import Rows, sample
+from mvl.data.normalization import Normalization
 from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
 from mvl.learn.optimizer import Variables, adam_step, optimizer
@@ -87,6 +88,8 @@ class Learner:
     recipe: Recipe
     shapes: Shapes
     """Sizes of the data; those of represented goals are derived from the recipe."""
+    normalization: Normalization | None = None
+    """How `act`, `values` and `steps_to_go` standardize what they are given. The rows of batches are standardized before."""
 
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
@@ -227,18 +230,28 @@ class Learner:
         """One step for each of the batches, which are stacked along a leading axis."""
         return jax.lax.scan(self.update, state, batches)
 
+    def inputs(self, states: Array, goals: Array) -> tuple[Array, Array]:
+        """Observations and goals as the data has them, in the units of the networks."""
+        if self.normalization is None:
+            return states, goals
+        return self.normalization.observations.standardized(states), self.normalization.goals.standardized(goals)
+
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
-        """The policy's actions for goals as the data has them."""
+        """The policy's actions for observations and goals as the data has them."""
+        return self._act(params, *self.inputs(states, goals), key, temperature)
+
+    def _act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         view_key, act_key = jax.random.split(key)
         return self.recipe.policy.act(params.policy, states, goals, self.view(params, view_key), act_key, temperature)
 
     def values(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
         """Values to plot: V(s, g) averaged over heads, or the critic at the policy's own action."""
+        states, goals = self.inputs(states, goals)
         value, represented = self.value_functions(params), self.view(params, key).encode(states, goals)
         if value.state_value:
             return value.state_value(states, represented).mean(axis=0)
         if value.critic:
-            return value.critic(states, self.act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
+            return value.critic(states, self._act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
         raise UsageError("this recipe learns no value; choose a run of one that does.")
 
     def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:

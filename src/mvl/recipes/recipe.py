@@ -25,6 +25,8 @@ class Learning:
     """Rate of the target networks: the share of the parameters that enters their moving average each step."""
     regularizer_start: int = 0
     """Steps that the value is trained before the regularizer is added."""
+    normalize: bool | None = None
+    """Standardize observations and goals by their mean and standard deviation in the training data; None: only for own data."""
     value_goals: GoalMix | None = None
     """Distribution of the goals that the value is trained on (default: that of the value's method)."""
     actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
@@ -110,7 +112,8 @@ class Recipe:
         parts = {axis: _part_from_json(axis, data[axis]) for axis in registry.AXES}
         learning = data["learning"]
         streams = {name: learning[name] and GoalMix(**learning[name]) for name in ("value_goals", "actor_goals")}
-        return cls(**parts, learning=Learning(**{**learning, **streams}))
+        earlier = {"normalize": False}  # version 0.1 did not normalize
+        return cls(**parts, learning=Learning(**{**earlier, **learning, **streams}))
 
 
 def _fixed_representations() -> list[str]:

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from mvl.data.dataset import Dataset
+from mvl.data.normalization import Normalization
 from mvl.data.sources import npz
 from mvl.errors import MvlError, UsageError
 from mvl.experiment import DataOptions
 from mvl.files import fingerprint
 from mvl.runs.folder import Description
 from mvl.tasks import Task
-from mvl.types import Shapes
+from mvl.types import Shapes, Statistics
 
 
 def load_data(task: Task, path: Path | None, options: DataOptions) -> tuple[Dataset, Dataset]:
@@ -39,6 +40,14 @@ def shapes_of(dataset: Dataset) -> Shapes:
     goals = dataset.observations if dataset.oracle is None else dataset.oracle
     observation, action, goal = (array.shape[1] for array in (dataset.observations, dataset.actions, goals))
     return Shapes(observation, action, goal, plain=dataset.oracle is None)
+
+
+def statistics_of(dataset: Dataset, normalization: Normalization | None) -> Statistics:
+    """Statistics of the observations as a value gets them."""
+    if normalization is None:
+        return dataset.statistics
+    points = normalization.observations.standardized(dataset.sampled.observations)
+    return replace(dataset.sampled, observations=points).statistics
 
 
 def origin_of(path: Path | None, data: Dataset) -> dict[str, Any]:

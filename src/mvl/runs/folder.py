@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from mvl.data.normalization import Normalization
 from mvl.errors import DamagedError, MvlError, NoSpaceError
 from mvl.experiment import Experiment
 from mvl.files import atomic, open_unlinked, refuse_links, writable_folder
@@ -40,6 +41,8 @@ class Description:
     shapes: Shapes
     data: dict[str, Any]
     """Path and SHA-256 of the training file, and its `action_range`: the actions that -1 and 1 stand for."""
+    normalization: Normalization | None = None
+    """How observations and goals are standardized; None if they are not."""
 
     @property
     def task(self) -> Task:
@@ -56,6 +59,7 @@ class Description:
             "data": {**self.data, "held_out": options.held_out, "mapped": bool(options.out_of_core)},
             "fitted": self.fitted.to_json(),
             "shapes": self.shapes._asdict(),
+            "normalization": self.normalization and self.normalization.to_json(),
         }
 
     @classmethod
@@ -63,12 +67,14 @@ class Description:
         if not all(type(seed) is int for seed in data["seeds"]) or not isinstance(data["data"], dict):
             raise ValueError("seeds must be integers, and data an object")
         origin = {name: value for name, value in data["data"].items() if name not in ("held_out", "mapped")}
+        normalization = data.get("normalization")
         options = {"held_out": data["data"]["held_out"], "out_of_core": data["data"].get("mapped", False)}
         return cls(
             experiment=Experiment.from_json({**data, "data": options}),
             fitted=Recipe.from_json(data["fitted"]),
             shapes=_shapes(data["shapes"]),
             data=origin,
+            normalization=normalization and Normalization.from_json(normalization),
         )
 
 
