@@ -79,13 +79,6 @@ def test_a_normalized_policy_gets_raw_numbers(tmp_path):
         assert np.allclose(one, other, rtol=1e-3, atol=1e-3)
 
 
-def test_rows_from_disk_train_the_same_run(data_file, tmp_path):
-    runs = [mvl.train(data_file, small_recipe("bc"), run=tmp_path / f"{n}", out_of_core=n, **SHORT) for n in (False, True)]
-    files = "metrics.jsonl", "evaluations.jsonl"
-    one, other = ([metrics.read(run / file) for file in files] for run in runs)
-    assert one == other
-
-
 def test_a_runs_own_bound_is_measured_in_raw_units():
     data = walk()
     normalization = Normalization.of(data)

@@ -16,6 +16,7 @@ from mvl.data.normalization import Normalization
 from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
 from mvl.learn.optimizer import Variables, adam_step, optimizer
+from mvl.nets.heads import ActionHead
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import (
@@ -23,12 +24,12 @@ from mvl.types import (
     CountsSteps,
     Encode,
     Field,
-    GoalView,
     HasSurface,
     Key,
     Loss,
     Metrics,
     Params,
+    PolicyView,
     Projects,
     Regresses,
     Shapes,
@@ -91,6 +92,10 @@ class Learner:
     normalization: Normalization | None = None
     """How `act`, `values` and `steps_to_go` standardize what they are given. The rows of batches are standardized before."""
 
+    @property
+    def head(self) -> ActionHead:
+        return ActionHead(self.shapes.levels)
+
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
         recipe = self.recipe
@@ -116,6 +121,7 @@ class Learner:
         If a step is given, the regularizer has no weight before `regularizer_start`.
         """
         recipe = self.recipe
+        batch = self.head.with_vectors(batch)
         rep_key, view_key, regularizer_key, actor_view_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
         shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
@@ -145,11 +151,11 @@ class Learner:
         values = value.state_value(params, batch.observations, encode(batch.observations, batch.value_goals.vectors))
         return value.regress(values, params, targets, batch, encode), values
 
-    def view(self, params: Parameters, key: Key) -> GoalView:
-        """Goals as represented; every call within a step uses the same random draw."""
+    def view(self, params: Parameters, key: Key) -> PolicyView:
+        """What the policy uses of the other parts; every call within a step uses the same random draw."""
         rep = self.recipe.representation
         project = rep.project if isinstance(rep, Projects) else lambda vectors: vectors
-        return GoalView(lambda states, goals: rep.encode(params.representation, states, goals, key), project)
+        return PolicyView(lambda states, goals: rep.encode(params.representation, states, goals, key), project, self.head)
 
     def fields(
         self, params: Parameters, downstream: Parameters, targets: Targets, batch: Batch, key: Key, values: Array | None
@@ -238,9 +244,10 @@ class Learner:
 
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         """The policy's actions for observations and goals as the data has them."""
-        return self._act(params, *self.inputs(states, goals), key, temperature)
+        return self.head.from_vectors(self._act(params, *self.inputs(states, goals), key, temperature))
 
     def _act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        """The policy's actions as vectors, for what `inputs` returns."""
         view_key, act_key = jax.random.split(key)
         return self.recipe.policy.act(params.policy, states, goals, self.view(params, view_key), act_key, temperature)
 

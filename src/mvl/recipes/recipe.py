@@ -93,6 +93,21 @@ class Recipe:
             f"{registry.name_of('value', self.value)} has not; values that do: {', '.join(fitting) or 'none'}."
         )
 
+    def check_actions(self, levels: tuple[int, ...]) -> None:
+        """Refuse discrete actions of the data (`Shapes.levels`) that the policy cannot have."""
+        if any(levels) and not getattr(self.policy, "discrete", False):
+            name, dimension = registry.name_of("policy", self.policy), next(i for i, count in enumerate(levels) if count)
+            raise UsageError(
+                f"policy {name} has continuous actions only, but action dimension {dimension} of the data is discrete; "
+                f"policies that fit: {self._policies_with('discrete')}."
+            )
+
+    def _policies_with(self, capability: str) -> str:
+        """Names of the policies that have a capability and that this value can serve."""
+        every = {name: registry.part_class("policy", name) for name in registry.names("policy")}
+        able = [name for name, part in every.items() if getattr(part, capability, False)]
+        return ", ".join(name for name in able if every[name].needs <= offered(self.value))
+
     def fit(self, statistics: Statistics) -> "Recipe":
         """The same recipe with the settings that are computed from the data."""
         if isinstance(self.regularizer, FitsData):

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from mvl.data.actions import ActionUnits
 from mvl.data.normalization import Normalization
 from mvl.errors import DamagedError, MvlError, NoSpaceError
 from mvl.experiment import Experiment
@@ -40,15 +41,19 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, and its `action_range`: the actions that -1 and 1 stand for."""
+    """Path and SHA-256 of the training file, and the units of its actions (`ActionUnits.to_json`)."""
     normalization: Normalization | None = None
     """How observations and goals are standardized; None if they are not."""
 
     @property
     def task(self) -> Task:
-        """The task to play; one of the user's own gets the action range of its data."""
+        """The task to play; one of the user's own gets the units of its data's actions."""
         task = self.experiment.task
-        return replace(task, action_range=self.data.get("action_range")) if task.is_own else task
+        return replace(task, units=self.action_units) if task.is_own else task
+
+    @property
+    def action_units(self) -> ActionUnits:
+        return ActionUnits.from_json(self.data)
 
     def to_json(self) -> dict[str, Any]:
         described = self.experiment.to_json()
@@ -79,8 +84,9 @@ class Description:
 
 
 def _shapes(data: dict[str, Any]) -> Shapes:
-    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`."""
-    return Shapes(**{"represented" if name == "seen" else name: value for name, value in data.items()})
+    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`, and no levels."""
+    named = {"represented" if name == "seen" else name: value for name, value in data.items()}
+    return Shapes(**{**named, "levels": tuple(named.get("levels", ()))})
 
 
 class RunFolder:

@@ -174,7 +174,8 @@ def _sharding(devices: int | None, seeds: int, batch_size: int) -> BatchSharding
 
 
 def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
-    """Refuse data without the long episodes that the recipe needs."""
+    """Refuse discrete actions that the policy cannot have, and data without the long episodes that the recipe needs."""
+    recipe.check_actions(shapes_of(datasets[0]).levels)
     for dataset in datasets:
         if recipe.request.midpoints and dataset.lengths.max() < 3:
             value = registry.name_of("value", recipe.value)
