@@ -57,7 +57,8 @@ def duplicates(view: View) -> str | None:
 def wide(view: View) -> str | None:
     """Columns that are images."""
     signals = view.data.signals
-    columns = [one.column for one in dimensions(signals.observations)] if signals else ["observations"] * len(view.observations)
+    named = [one.column for one in dimensions(signals.observations)] if signals else []
+    columns = named or ["observations"] * len(view.observations)
     counts = {name: columns.count(name) for name in dict.fromkeys(columns)}
     names = [name for name, count in counts.items() if count >= WIDE]
     text = some(f"{name} has {counts[name]}" for name in names)
