@@ -42,7 +42,7 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, units of its actions (`ActionUnits.to_json`), names and origin (`Inputs.to_json`)."""
+    """Path and SHA-256 of the training file, units of its actions (`ActionUnits`), names and origin (`Inputs`)."""
     normalization: Normalization | None = None
     """How observations and goals are standardized; None if they are not."""
 
