@@ -164,7 +164,7 @@ CSV_MISTAKES = {
     "empty": ("", "the first line must name every column"),
     "nan": ("t,q0,q1,u0,u1\n0,1,2,0,0\n1,nan,2,0,0\n", "q0 is nan at row 1, dimension 0"),
     "clock": ("t,q0,q1,u0,u1\n0,1,2,0,0\n0,1,2,0,0\n", r"t does not run forward at row 1 \(0, then 0\)"),
-    "text": ("t,q0,q1,u0,u1\n0,1,2,0,0\n1,x,2,0,0\n", "q0 has type <U1"),
+    "text": ("t,q0,q1,u0,u1\n0,1,2,0,0\n1,x,2,0,0\n", "line 3: q0 is 'x', which is no number"),
     "missing": ("t,q0,u0,u1\n0,1,0,0\n1,1,0,0\n", "has no column q1; it has q0, t, u0, u1"),
     "width": ("t,q0,q1,u0\n0,1,2,0\n1,1,2,0\n", "actions has 1 dimensions, but 2 in .*0.csv"),
 }

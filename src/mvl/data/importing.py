@@ -1,5 +1,6 @@
 """Imports a user's data: reads episodes of a known format, checks them and writes them in OGBench's layout."""
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from itertools import chain
@@ -11,14 +12,23 @@ import numpy as np
 
 from mvl.data.columns_file import Columns
 from mvl.data.pairs import Pair
-from mvl.data.sources import archive, hdf5, lerobot, minari, table
+from mvl.data.sources import archive, hdf5, lerobot, minari, streams, table
 from mvl.data.sources.episodes import Checked, ColumnNames, checked
+from mvl.data.sources.reading import SILENT, Listener, existing
 from mvl.errors import DataError, UsageError, unknown
+from mvl.files import refuse_links, writable_folder
 
-KINDS: dict[str, ModuleType] = {"npz": archive, "csv": table, "hdf5": hdf5, "lerobot": lerobot, "minari": minari}
-DEFAULTS = {"lerobot": lerobot.DEFAULT, "minari": minari.DEFAULT}
-"""Column names of formats that have standard ones."""
-PLAIN = ColumnNames(observations=("observations",), actions=("actions",))
+KINDS: dict[str, ModuleType] = {
+    "npz": archive,
+    "csv": table,
+    "hdf5": hdf5,
+    "lerobot": lerobot,
+    "minari": minari,
+    "streams": streams,
+}
+"""Readers by format: `defaults` finds column names, `episodes` reads, `source_signals` tells what the columns mean."""
+ENDINGS = {".npz": "npz", **dict.fromkeys(table.ENDINGS, "csv"), **dict.fromkeys(hdf5.ENDINGS, "hdf5")}
+"""Formats by the ending of a file."""
 
 
 class Imported(NamedTuple):
@@ -32,18 +42,21 @@ class Imported(NamedTuple):
 
 def kind_of(source: Path) -> str:
     """The format of a file or folder, by its name and what is in it."""
-    endings = {".npz": "npz", ".csv": "csv", ".h5": "hdf5", ".hdf5": "hdf5"}
-    if (source / "meta" / "info.json").exists():
+    choice = f"say which with --kind {'|'.join(KINDS)}"
+    if not existing(source).is_dir():
+        if source.suffix.lower() not in ENDINGS:
+            raise DataError(f"{source}: the format is not clear from its name; {choice}.")
+        return ENDINGS[source.suffix.lower()]
+    if (source / lerobot.INFO).exists():
         return "lerobot"
-    if source.is_dir():
-        found = {endings[file.suffix] for file in source.iterdir() if file.suffix in endings}
-        if len(found) == 1:
-            return found.pop()
-        what = f"files of {len(found)} formats" if found else "no file of a known format"
-        raise DataError(f"{source}: has {what}; say which with --kind {'|'.join(KINDS)}.")
-    if source.suffix in endings:
-        return endings[source.suffix]
-    raise DataError(f"{source}: the format is not clear from its name; name it with --kind {'|'.join(KINDS)}.")
+    if (source / "data" / "metadata.json").exists():
+        return "minari"
+    endings = Counter(file.suffix.lower() for file in source.iterdir() if file.suffix.lower() in ENDINGS)
+    found = {ENDINGS[ending] for ending in endings}
+    if len(found) == 1:
+        return found.pop()
+    counts = " and ".join(f"{count} {ending} file{'s' * (count > 1)}" for ending, count in sorted(endings.items()))
+    raise DataError(f"{source}: has {counts or 'no file of a known format'}; {choice}.")
 
 
 def import_data(
@@ -55,6 +68,7 @@ def import_data(
     held_out: float = 0.1,
     rescale: bool = False,
     overwrite: bool = False,
+    listener: Listener = SILENT,
 ) -> Imported:
     """Write the training file `to` and its `-val` file from a source; the last share of its episodes is held out.
 
@@ -63,13 +77,26 @@ def import_data(
     if kind is not None and kind not in KINDS:
         raise unknown("format", kind, KINDS)
     kind = kind or kind_of(source)
-    if kind != "minari" and not source.exists():
-        raise DataError(f"{source} does not exist; check the path.")
-    chosen = columns or DEFAULTS.get(kind, PLAIN)
-    plan = {"source": str(source.absolute()), "kind": kind, "fields": chosen, "held_out": held_out, "rescale": rescale}
+    names = columns or ColumnNames()
+    if names.clock and kind != "streams":
+        raise UsageError("--hz and --join are for streams; leave them out, or give --kind streams.")
+    plan = {"source": str(source.absolute()), "kind": kind, "fields": names, "held_out": held_out, "rescale": rescale}
     pair = pair_at(to, plan, overwrite)
+    refuse_links(*pair.paths)
+    writable_folder(to.parent)
     pair.check()  # before the source is read, which may take long
-    return write_pair(checked(KINDS[kind].episodes(source, chosen), chosen), source, pair, held_out, rescale)
+    reader = KINDS[kind]
+    place = getattr(reader, "locate", existing)(source)
+    chosen = completed(names, reader.defaults(place))
+    if not names.observations or not names.actions:
+        listener.note(f"observations: {', '.join(chosen.observations)}; actions: {', '.join(chosen.actions)}")
+    return write_pair(checked(reader.episodes(place, chosen, listener), chosen), source, pair, held_out, rescale)
+
+
+def completed(names: ColumnNames, defaults: ColumnNames) -> ColumnNames:
+    """The names that were given; the format's own for the rest."""
+    given: dict[str, Any] = {field: value for field, value in names._asdict().items() if value}
+    return defaults._replace(**given)
 
 
 def pair_at(to: Path, plan: dict[str, Any], overwrite: bool = False, way_out: str = Pair.way_out) -> Pair:
@@ -113,7 +140,10 @@ def for_validation(marks: list[bool | None], held_out: float, source: Path) -> n
     last = np.arange(len(marks)) >= len(marks) - count
     chosen = last if all(mark is None for mark in marks) else np.array([bool(mark) for mark in marks])
     if len(marks) == 1:
-        raise DataError(f"{source}: has one episode, but training and validation need one each; import a folder of several.")
+        raise DataError(
+            f"{source}: has one episode, but training and validation need one each; import several, "
+            "or name the column that tells them apart (--episode or --ends)."
+        )
     if not chosen.any() or (chosen is not last and chosen.all()):
         side = "training" if chosen.any() else "validation"
         raise DataError(f"{source}: it marks no episode for {side}; correct the marks, or remove them and use --held-out.")
