@@ -16,7 +16,7 @@ MEMORY = 2**30
 """The card is computed from the file on disk if the data takes more than half of this many bytes."""
 
 
-def run(argv: list[str]) -> None:
+def _parser() -> Parser:
     parser = Parser(prog="mvl data import", description="Convert episodes of other formats to a dataset file and its -val file.")
     parser.add_argument(
         "source",
@@ -46,7 +46,11 @@ def run(argv: list[str]) -> None:
         "--rescale", action="store_true", help="scale actions to [-1, 1]; policies still return them in your units"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
-    options = parser.parse_all(argv)
+    return parser
+
+
+def run(argv: list[str]) -> None:
+    options = _parser().parse_all(argv)
     if options.to.suffix != ".npz":
         raise UsageError(f"--to {options.to} must end in .npz.")
 
