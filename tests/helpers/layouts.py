@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from mvl.data.sources.npz import load
+
 Pairs = list[tuple[np.ndarray, np.ndarray]]
 """Observations (rows, 2) and actions (rows, 2) of each episode."""
 
@@ -70,7 +72,9 @@ def write_aloha(path, pairs, images=True):
             file["observations/qpos"], file["observations/qvel"] = states, np.gradient(states, axis=0)
             file["observations/qpos"].attrs["units"] = "rad"
             if images:
-                file.create_dataset("observations/images/top", data=np.zeros((len(states), 4, 6, 3), np.uint8), compression="gzip")
+                file.create_dataset(
+                    "observations/images/top", data=np.zeros((len(states), 4, 6, 3), np.uint8), compression="gzip"
+                )
             file["action"] = actions
 
 
@@ -108,7 +112,9 @@ def lerobot_info(pairs, version):
 def lerobot_table(pairs, first):
     """Rows of episodes with LeRobot's columns, lists of fixed size as the `datasets` library writes them."""
     lengths = [len(states) for states, _ in pairs]
-    vectors = [pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(parts).ravel()), 2) for parts in zip(*pairs, strict=True)]
+    vectors = [
+        pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(parts).ravel()), 2) for parts in zip(*pairs, strict=True)
+    ]
     frames = np.concatenate([np.arange(length) for length in lengths])
     return pa.table(
         {
@@ -186,3 +192,15 @@ def _playback(pairs: Pairs):
             return state, 0.0, False, self.rows.__length_hint__() == 0, {}
 
     return Playback()
+
+
+def same(path: Path, pairs: Pairs, held: int = 1) -> bool:
+    """Whether the training and the validation file have these episodes, in order, the last `held` ones in the second."""
+    for file, wanted in ((path, pairs[:-held]), (path.with_name(f"{path.stem}-val.npz"), pairs[-held:])):
+        found = load(file)
+        for array, place in ((found.observations, 0), (found.actions, 1)):
+            if not np.allclose(array, np.concatenate([pair[place] for pair in wanted]), atol=1e-6):
+                return False
+        if found.lengths.tolist() != [len(states) for states, _ in wanted]:
+            return False
+    return True

@@ -38,7 +38,7 @@ def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Ite
     for done, file in enumerate(files):
         with opened(file) as walk:
             groups = _groups(walk)
-            marks = _marks(walk)
+            marks = _marks(walk, [group.name.rpartition("/")[2] for group in groups])
             if done == 0:
                 _note(walk, groups[0], names, marks, listener)
             for index, group in enumerate(groups):
@@ -81,22 +81,24 @@ def _episodes(walk: Walk, group: Any, names: ColumnNames, marks: dict[str, bool]
     yield from split_episodes(whole, split) if split else [whole]
 
 
-def _marks(walk: Walk) -> dict[str, bool]:
+def _marks(walk: Walk, names: list[str]) -> dict[str, bool]:
     """Whether an episode is held out, by the name of its group; empty if the file has no masks for training and validation."""
     mask = walk.children(walk.root).get(MASK)
     lists = walk.children(mask) if hasattr(mask, "keys") else {}
     if TRAIN not in lists or VALID not in lists:
         return {}
-    train, valid = (set(walk.read(lists[part]).astype(str).ravel().tolist()) for part in (TRAIN, VALID))
+    train, valid = (walk.words(lists[part]) for part in (TRAIN, VALID))
     if train & valid:
         raise DataError(f"{walk.path}: {listed(train & valid)} are both in mask/train and in mask/valid; correct the masks.")
+    if missing := (train | valid) - set(names):
+        raise DataError(f"{walk.path}: {listed(missing)} are in its masks, but not in its data; correct the masks.")
     return {**dict.fromkeys(train, False), **dict.fromkeys(valid, True)}
 
 
 def _note(walk: Walk, group: Any, names: ColumnNames, marks: dict[str, bool], listener: Listener) -> None:
     """Note what is not read, and where the division into training and validation comes from."""
     arrays = walk.arrays(group)
-    unused = set(arrays) - set(names.needed(str(walk.path), arrays))
+    unused = set(arrays) - set((names.splits(arrays) or names).needed(str(walk.path), arrays))
     images = {name for name in unused if arrays[name].dtype.kind in "iu" and (arrays[name].ndim > 2 or "image" in name)}
     for kind, found in (("images", images), ("arrays", unused - images)):
         if found:

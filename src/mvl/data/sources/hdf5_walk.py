@@ -43,6 +43,11 @@ class Walk:
         content: np.ndarray = array[()]
         return content
 
+    def words(self, array: Any) -> set[str]:
+        """The content of an array of words."""
+        self.check(array)
+        return {word.decode() if isinstance(word, bytes) else str(word) for word in array[()].ravel().tolist()}
+
     def check(self, array: Any) -> None:
         """Raise if an array is not stored in the file, or claims far more bytes than the file has."""
         if array.is_virtual or array.external:

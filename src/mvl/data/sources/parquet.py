@@ -32,10 +32,18 @@ def opened(path: Path) -> Iterator[Any]:
         with parquet.ParquetFile(path, buffer_size=BUFFER) as file:
             yield file
     except (ArrowException, OSError, ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError) as error:
-        if path.is_file() and path.open("rb").read(len(POINTER)) == POINTER:
+        if _begins_with(path, POINTER):
             raise DataError(f"{path}: only stands for a file that was not fetched; fetch it with: git lfs pull") from None
         reason = " ".join(str(error).split())[:200]
         raise DataError(f"{path}: not a readable Parquet file ({reason}).") from None
+
+
+def _begins_with(path: Path, start: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(start)) == start
+    except OSError:
+        return False
 
 
 def rows_in(path: Path) -> int:
