@@ -16,7 +16,7 @@ from mvl.data.sources import archive, hdf5, lerobot, minari, streams, table
 from mvl.data.sources.episodes import Checked, ColumnNames, checked
 from mvl.data.sources.reading import SILENT, Listener, existing
 from mvl.errors import DataError, UsageError, unknown
-from mvl.files import refuse_links, writable_folder
+from mvl.files import new_files, refuse_links
 
 KINDS: dict[str, ModuleType] = {
     "npz": archive,
@@ -83,7 +83,7 @@ def import_data(
     plan = {"source": str(source.absolute()), "kind": kind, "fields": names, "held_out": held_out, "rescale": rescale}
     pair = pair_at(to, plan, overwrite)
     refuse_links(*pair.paths)
-    writable_folder(to.parent)
+    new_files(pair.paths, overwrite=True)  # checks the names and the folder; the next line, what is there
     pair.check()  # before the source is read, which may take long
     reader = KINDS[kind]
     place = getattr(reader, "locate", existing)(source)

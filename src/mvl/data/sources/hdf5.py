@@ -9,7 +9,7 @@ from mvl.data.signals import Signals
 from mvl.data.sources.describing import first_signals
 from mvl.data.sources.episodes import ColumnNames, RawEpisode, split_episodes
 from mvl.data.sources.hdf5_walk import Walk, opened
-from mvl.data.sources.reading import SILENT, Listener, by_number, files_in, listed
+from mvl.data.sources.reading import SILENT, Listener, by_number, files_in, listed, unchanged
 from mvl.errors import DataError
 
 ENDINGS = (".h5", ".hdf5")
@@ -35,15 +35,16 @@ def defaults(path: Path) -> ColumnNames:
 def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Iterator[RawEpisode]:
     """Episodes of a file, or of all files of a folder in the order of their names."""
     files = files_in(path, *ENDINGS)
-    for done, file in enumerate(files):
-        with opened(file) as walk:
-            groups = _groups(walk)
-            marks = _marks(walk, [group.name.rpartition("/")[2] for group in groups])
-            if done == 0:
-                _note(walk, groups[0], names, marks, listener)
-            for index, group in enumerate(groups):
-                listener.progress(done * len(groups) + index, len(files) * len(groups))
-                yield from _episodes(walk, group, names, marks)
+    with unchanged(*files):
+        for done, file in enumerate(files):
+            with opened(file) as walk:
+                groups = _groups(walk)
+                marks = _marks(walk, [group.name.rpartition("/")[2] for group in groups])
+                if done == 0:
+                    _note(walk, groups[0], names, marks, listener)
+                for index, group in enumerate(groups):
+                    listener.progress(done * len(groups) + index, len(files) * len(groups))
+                    yield from _episodes(walk, group, names, marks)
 
 
 def source_signals(path: Path, names: ColumnNames) -> Signals:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.sources.reading import Claims, missing_package, unchanged
+from mvl.data.sources.reading import Claims, missing_package
 from mvl.errors import DataError
 
 DEEPEST = 16
@@ -94,7 +94,7 @@ def opened(path: Path) -> Iterator[Walk]:
     except ImportError:
         raise missing_package("HDF5", "h5py") from None
     try:
-        with unchanged(path), h5py.File(path, "r") as root:
+        with h5py.File(path, "r") as root:
             yield Walk(path, root)
     except UNREADABLE as error:
         raise DataError(f"{path}: not a readable HDF5 file ({_one_line(error)}).") from None

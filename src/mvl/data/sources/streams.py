@@ -1,6 +1,7 @@
 """Streams of different rates, as ROS records them: a folder per episode with one CSV file per topic, joined to one clock."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,16 +67,15 @@ def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Ite
     if names.clock is None:
         raise UsageError(f"{path}: streams need a rate; give one with --hz, for example --hz 20.")
     paces: dict[str, list[Pace]] = {}
-    folders = _folders(path)
-    for done, folder in enumerate(folders):
-        listener.progress(done, len(folders))
-        files = files_in(folder, *ENDINGS)
-        with unchanged(*files):
+    folders = {folder: files_in(folder, *ENDINGS) for folder in _folders(path)}
+    with unchanged(*chain(*folders.values())):
+        for done, (folder, files) in enumerate(folders.items()):
+            listener.progress(done, len(folders))
             streams = _streams(folder, files, names)
-        for stream in streams:
-            paces.setdefault(stream.topic, []).append(_pace(stream, folder))
-        joined = RawEpisode(str(folder), _joined(folder, streams, names, names.clock))
-        yield from split_episodes(joined, names) if names.episode or names.ends else [joined]
+            for stream in streams:
+                paces.setdefault(stream.topic, []).append(_pace(stream, folder))
+            joined = RawEpisode(str(folder), _joined(folder, streams, names, names.clock))
+            yield from split_episodes(joined, names) if names.episode or names.ends else [joined]
     for topic, found in paces.items():
         for line in _report(topic, found, names.clock):
             listener.note(line)
