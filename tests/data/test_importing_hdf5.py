@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from layouts import made, same, write_aloha, write_hdf5_file, write_robomimic
 
-from mvl.data.importing import completed, import_data, kind_of
+from mvl.data.importing import import_data
 from mvl.data.signals import Signal
 from mvl.data.sources import hdf5
 from mvl.data.sources.episodes import ColumnNames
+from mvl.data.sources.kinds import kind_of
 from mvl.data.sources.npz import load
 from mvl.data.sources.reading import Listener
 from mvl.errors import DataError
@@ -112,7 +113,7 @@ def test_names_units_and_rate(tmp_path):
     assert signals.observations == (Signal("observations/qpos", labels, "rad"),)
     assert signals.hz is None
     write_robomimic(tmp_path / "demos.hdf5", made())
-    names = completed(ColumnNames(observations=("obs/b_gripper",)), hdf5.defaults(tmp_path / "demos.hdf5"))
+    names = hdf5.defaults(tmp_path / "demos.hdf5")._replace(observations=("obs/b_gripper",))
     signals = hdf5.source_signals(tmp_path / "demos.hdf5", names)
     assert signals.observations == (Signal("obs/b_gripper", ("obs/b_gripper",)),)
     assert signals.hz == 20

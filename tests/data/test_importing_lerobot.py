@@ -9,11 +9,12 @@ import pyarrow.parquet as parquet
 import pytest
 from layouts import lerobot_info, lerobot_table, made, same, write_lerobot
 
-from mvl.data.importing import import_data, kind_of
+from mvl.data.importing import import_data
 from mvl.data.signals import Signal
 from mvl.data.sources import lerobot
 from mvl.data.sources import parquet as reader
 from mvl.data.sources.episodes import ColumnNames
+from mvl.data.sources.kinds import kind_of
 from mvl.data.sources.npz import load
 from mvl.data.sources.reading import Listener
 from mvl.errors import DataError, UsageError

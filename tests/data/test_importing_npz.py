@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from layouts import made, same, write_minari, write_npz_file, write_npz_folder
 
-from mvl.data.importing import import_data, kind_of
+from mvl.data.importing import import_data
 from mvl.data.signals import Signal
-from mvl.data.sources import archive, minari
+from mvl.data.sources import minari
 from mvl.data.sources.episodes import ColumnNames
+from mvl.data.sources.kinds import kind_of
 from mvl.data.sources.npz import load
 from mvl.errors import DataError, UsageError
 
@@ -42,7 +43,8 @@ def test_names_and_rate(tmp_path):
     write_npz_file(tmp_path / "flat.npz", made())
     with np.load(tmp_path / "flat.npz") as file:
         np.savez(tmp_path / "timed.npz", **file, clock=np.arange(60) / 30)
-    signals = archive.source_signals(tmp_path / "timed.npz", ColumnNames(("observations",), ("actions",), time="clock"))
+    import_data(tmp_path / "timed.npz", tmp_path / "out.npz", columns=ColumnNames(time="clock"))
+    signals = load(tmp_path / "out.npz").signals
     assert signals.actions == (Signal("actions", ("actions_0", "actions_1")),)
     assert signals.hz == 30
 

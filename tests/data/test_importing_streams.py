@@ -95,8 +95,8 @@ def test_names_units_and_rate(tmp_path):
 def test_units_of_time():
     """Milliseconds by the head, microseconds since 1970 by their size."""
     assert streams.seconds(np.array([0.0, 50.0]), "ms").tolist() == [0, 0.05]
-    assert np.diff(streams.seconds(np.array([1.7e15, 1.7e15 + 1e6]))).tolist() == [1]
-    assert streams.seconds(np.array([0.0, 50.0])).tolist() == [0, 50]
+    assert np.diff(streams.seconds(np.array([1.7e15, 1.7e15 + 1e6]), "")).tolist() == [1]
+    assert streams.seconds(np.array([0.0, 50.0]), "").tolist() == [0, 50]
 
 
 MISTAKES = {

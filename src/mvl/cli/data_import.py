@@ -4,7 +4,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser, positive, share
+from mvl.cli import mending
+from mvl.cli.parser import Parser, share
 from mvl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 """Seconds before progress is shown."""
-MEMORY = 2**30
-"""The card is computed from the file on disk if the data takes more than half of this many bytes."""
 
 
 def _parser() -> Parser:
@@ -36,15 +35,15 @@ def _parser() -> Parser:
     parser.add_argument("--ends", metavar="COLUMN", help="for files with several episodes: true at the last row of each")
     parser.add_argument("--episode", metavar="COLUMN", help="for files with several episodes: a value that is different in each")
     parser.add_argument(
-        "--hz", type=positive, help="for streams of different rates: rows per second of the clock they are joined to"
-    )
-    parser.add_argument(
-        "--join", choices=("held", "nearest"), help="for streams: take the last value (held, the default) or the nearest one"
+        "--join",
+        choices=("held", "nearest"),
+        help="for streams: take the last value (held, the default) or the nearest",
     )
     parser.add_argument("--held-out", type=share, default=0.1, help="fraction of the episodes for validation, taken from the end")
     parser.add_argument(
         "--rescale", action="store_true", help="scale actions to [-1, 1]; policies still return them in your units"
     )
+    mending.add(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     return parser
 
@@ -56,7 +55,6 @@ def run(argv: list[str]) -> None:
 
     from mvl.data.card import card
     from mvl.data.importing import import_data
-    from mvl.data.memory_map import fits
     from mvl.data.sources import npz
     from mvl.data.sources.reading import Listener
     from mvl.runs.display import counting
@@ -70,20 +68,23 @@ def run(argv: list[str]) -> None:
             columns=_columns(options),
             held_out=options.held_out,
             rescale=options.rescale,
+            mending=mending.of(options),
             overwrite=options.overwrite,
             listener=Listener(notes.append, progress),
         )
     print("\n".join([f"wrote {done.train} and {done.validation.name}: {done.episodes} episodes", *notes, ""]))
-    print(card(npz.load(done.train, out_of_core=not fits(npz.bytes_of(done.train), MEMORY))))
+    print(card(npz.load_in_place(done.train, str(done.train)), more=done.notes))
 
 
 def _columns(options: Namespace) -> "ColumnNames":
-    """The columns that the options name."""
+    """The columns that the options name, and the clock of streams."""
     from mvl.data.sources.episodes import Clock, ColumnNames
 
-    if options.join and not options.hz:
-        raise UsageError("--join needs --hz, the rate of the clock that streams are joined to.")
-    clock = Clock(options.hz, options.join or Clock.join) if options.hz else None
     named: dict[str, Any] = {name: getattr(options, name) for name in ColumnNames._fields if getattr(options, name, None)}
     named |= {name: tuple(value) for name, value in named.items() if isinstance(value, list)}
+    if options.kind != "streams":
+        if options.join:
+            raise UsageError("--join is for streams; leave it out, or give --kind streams.")
+        return ColumnNames(**named)
+    clock = Clock(options.hz, options.join or Clock.join) if options.hz else None
     return ColumnNames(clock=clock, **named)

@@ -43,7 +43,7 @@ def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Ite
 
 
 def source_signals(path: Path, names: ColumnNames) -> Signals:
-    """Names by the arrays, and the rate of the time stamps."""
+    """Names by the arrays."""
     return first_signals(episodes(path, names), names)
 
 

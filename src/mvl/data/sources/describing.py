@@ -1,4 +1,4 @@
-"""Names, units and rate of a source's columns, as far as the source says."""
+"""Names and units of a source's columns, as far as the source says."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,15 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mvl.data.signals import Signal, Signals
-from mvl.data.sources.episodes import ROLES, ColumnNames, RawEpisode, stamps
+from mvl.data.sources.episodes import ROLES, ColumnNames, RawEpisode
 from mvl.data.sources.reading import matching
-
-SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-"""Units of time stamps, in seconds."""
-EPOCHS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))
-"""Unit of time stamps without one, by their size: they count from 1970 if they are that large. Otherwise, seconds."""
-SLOWEST, FASTEST = 0.01, 1e5
-"""Rates outside of this range, in Hz, mean that the unit of the time stamps is not known."""
 
 
 class Head(NamedTuple):
@@ -38,16 +31,11 @@ def first_signals(
     units: Mapping[str, str] | None = None,
     hz: float | None = None,
 ) -> Signals:
-    """Signals by the columns of the first episode.
-
-    `labels` and `units` are those of columns that have some. Without `hz`, the rate is that of the time stamps, if there are any.
-    """
+    """Signals by the columns of the first episode; `labels` and `units` are those of columns that have some."""
     first = next(episodes, None)
     if first is None:
         return Signals()
     roles = {role: _signals(first, getattr(names, role), labels or {}, units or {}) for role in ROLES}
-    if hz is None and names.time:
-        hz = rate(seconds(stamps(first, names.time), (units or {}).get(names.time, "")))
     return Signals(**roles, hz=hz)
 
 
@@ -74,17 +62,3 @@ def _labels(name: str, column: Any, labels: Mapping[str, tuple[str, ...]]) -> tu
     if len(given) == width:
         return given
     return (name,) if width == 1 else tuple(f"{name}_{i}" for i in range(width))
-
-
-def seconds(clock: np.ndarray, unit: str = "") -> np.ndarray:
-    """Time stamps in seconds; their unit is the given one if it is known, otherwise it follows from their size."""
-    largest = np.abs(clock).max(initial=0.0)
-    guessed = next((name for size, name in EPOCHS if largest > size), "s")
-    return clock * SECONDS.get(unit, SECONDS[guessed])
-
-
-def rate(clock: np.ndarray) -> float | None:
-    """Rows per second by the median time between them, to six digits; None if that is no plausible rate."""
-    step = float(np.median(np.diff(clock))) if len(clock) > 1 else 0.0
-    hz = 1 / step if step > 0 else 0.0
-    return float(f"{hz:.6g}") if SLOWEST <= hz <= FASTEST else None

@@ -69,13 +69,15 @@ class RawEpisode(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """One episode with its columns put together, checked, as float32."""
+    """One episode with its columns put together, checked, as float32, or float64 where float32 might round."""
 
     observations: np.ndarray  # (rows, d)
     actions: np.ndarray  # (rows, a)
     goals: np.ndarray | None  # (rows, g)
     held_out: bool | None = None
     """Whether the source says that it is for validation; None: the source does not say."""
+    time: np.ndarray | None = None  # (rows,) float64
+    """Time stamps, if a column has them."""
 
 
 def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Checked]:
@@ -94,8 +96,7 @@ def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Chec
 
 
 def _checked_one(episode: RawEpisode, names: ColumnNames) -> Checked:
-    if names.time:
-        check_clock(episode, names.time)
+    time = clock_of(episode, names.time) if names.time else None
     observations = _joined(episode, names.observations)
     actions = _joined(episode, names.actions)
     goals = _joined(episode, names.goals) if names.goals else None
@@ -107,7 +108,9 @@ def _checked_one(episode: RawEpisode, names: ColumnNames) -> Checked:
     for kind, array in (("actions", actions), ("goals", goals)):
         if array is not None and len(array) != rows:
             raise DataError(f"{episode.name}: {kind} has {len(array)} rows and observations {rows}; they must be equally long.")
-    return Checked(observations, actions, goals, episode.held_out)
+    if time is not None and len(time) != rows:
+        raise DataError(f"{episode.name}: {names.time} has {len(time)} rows and observations {rows}; they must be equally long.")
+    return Checked(observations, actions, goals, episode.held_out, time)
 
 
 def split_episodes(whole: RawEpisode, names: ColumnNames) -> Iterator[RawEpisode]:
@@ -128,7 +131,7 @@ def split_episodes(whole: RawEpisode, names: ColumnNames) -> Iterator[RawEpisode
 
 
 def _joined(episode: RawEpisode, names: tuple[str, ...]) -> np.ndarray:
-    """The named columns concatenated, (rows, dimensions) in float32."""
+    """The named columns concatenated, (rows, dimensions)."""
     parts = [_numbers(episode, name) for pattern in names for name in matching(episode.name, episode.columns, pattern)]
     lengths = {len(part) for part in parts}
     if len(lengths) > 1:
@@ -137,14 +140,14 @@ def _joined(episode: RawEpisode, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _numbers(episode: RawEpisode, name: str) -> np.ndarray:
-    """A column as (rows, dimensions) in float32; raises if a number is not finite."""
+    """A column as (rows, dimensions) in float32, or float64 if it has more digits; raises if float32 cannot hold a number."""
     array = _rows(episode, name)
     if array.dtype.kind not in "fiub":
         raise DataError(f"{episode.name}: {name} has type {array.dtype}; numbers are needed.")
     with np.errstate(over="ignore"):
         numbers = array.astype(np.float32)
     if np.isfinite(numbers).all():
-        return numbers
+        return numbers if np.result_type(array.dtype, np.float32) == np.float32 else array.astype(np.float64)
     row, column = np.argwhere(~np.isfinite(numbers))[0]
     value = array[row, column]
     reason = "more than float32 holds; use another unit" if np.isfinite(value) else "no number; leave that episode out"
@@ -164,18 +167,14 @@ def _rows(episode: RawEpisode, name: str) -> np.ndarray:
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
-def check_clock(episode: RawEpisode, name: str) -> None:
-    """Raise if time stamps do not increase from row to row."""
-    clock = stamps(episode, name)
+def clock_of(episode: RawEpisode, name: str) -> np.ndarray:
+    """Time stamps as float64, (rows,); raises if they do not increase from row to row."""
+    array = _rows(episode, name)
+    if array.dtype.kind not in "fiu" or array.shape[1] != 1:
+        raise DataError(f"{episode.name}: {name} must have one number for every row to be time stamps.")
+    clock: np.ndarray = array[:, 0].astype(np.float64)
     back = np.flatnonzero(~(np.diff(clock) > 0))  # written this way because NaN is not increasing either
     if len(back):
         row = int(back[0]) + 1
         raise DataError(f"{episode.name}: {name} does not run forward at row {row} ({clock[row - 1]:g}, then {clock[row]:g}).")
-
-
-def stamps(episode: RawEpisode, name: str) -> np.ndarray:
-    """The time stamps of an episode as float64, (rows,)."""
-    array = _rows(episode, name)
-    if array.dtype.kind not in "fiu" or array.shape[1] != 1:
-        raise DataError(f"{episode.name}: {name} must have one number for every row to be time stamps.")
-    return array[:, 0].astype(np.float64)
+    return clock

@@ -48,7 +48,7 @@ def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Ite
 
 
 def source_signals(path: Path, names: ColumnNames) -> Signals:
-    """Names by the arrays, units by their attributes, and the rate of robomimic's environment or of the time stamps."""
+    """Names by the arrays, units by their attributes, and the rate of robomimic's environment."""
     with opened(files_in(path, *ENDINGS)[0]) as walk:
         group = _groups(walk)[0]
         arrays = walk.arrays(group)

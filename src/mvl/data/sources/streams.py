@@ -7,15 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mvl.data.clock import UNITS
 from mvl.data.signals import Signals
-from mvl.data.sources.describing import first_signals, rate, seconds
-from mvl.data.sources.episodes import Clock, ColumnNames, RawEpisode, check_clock, split_episodes
+from mvl.data.sources.describing import first_signals
+from mvl.data.sources.episodes import Clock, ColumnNames, RawEpisode, clock_of, split_episodes
 from mvl.data.sources.reading import SILENT, Listener, by_number, files_in, listed, unchanged
 from mvl.data.sources.table import ENDINGS, Table, columns, opened
 from mvl.errors import DataError, UsageError
 
 TIMES = ("time", "timestamp", "stamp", "t", "%time")
 """Names of the column of time stamps, unless one is given."""
+EPOCHS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))
+"""Unit of time stamps whose head has none: these if they are that large, since they count from 1970; otherwise seconds."""
 GAP = 5
 """A topic that is silent for more than this many of its periods is warned about."""
 
@@ -119,10 +122,16 @@ def _stream(file: Path, needed: list[str], names: ColumnNames) -> Stream:
         chosen = [name.removeprefix(topic) for name in needed if name.startswith(topic)]
         found = columns(table, {time: None, **dict.fromkeys(chosen)}, names.episode.removeprefix(topic))
         unit = table.units.get(time, "")
-    check_clock(RawEpisode(str(file), found), time)
-    if not len(found[time]):
+    clock = clock_of(RawEpisode(str(file), found), time)
+    if not len(clock):
         raise DataError(f"{file}: has no rows; leave that episode out.")
-    return Stream(file.stem, seconds(found[time], unit), {f"{topic}{name}": found[name] for name in chosen})
+    return Stream(file.stem, seconds(clock, unit), {f"{topic}{name}": found[name] for name in chosen})
+
+
+def seconds(clock: np.ndarray, unit: str) -> np.ndarray:
+    """Time stamps in seconds; their unit is the given one if it is known, otherwise it follows from their size."""
+    guessed = next((name for size, name in EPOCHS if np.abs(clock).max() > size), "s")
+    return clock * UNITS.get(unit, UNITS[guessed])
 
 
 def _time(table: Table, given: str) -> str:
@@ -143,7 +152,10 @@ def _joined(folder: Path, streams: list[Stream], names: ColumnNames, clock: Cloc
         raise DataError(f"{folder}: its topics were not recorded at the same time; leave that episode out.")
     count = (last - first) * clock.hz + 1 + ROUNDING
     if not count <= THICKEST * max(len(stream.clock) for stream in streams):
-        raise DataError(f"{folder}: would have {count:.4g} rows at {clock.hz:g} Hz; check --hz and the unit of the time stamps.")
+        raise DataError(
+            f"{folder}: would have {count:.4g} rows at {clock.hz:g} Hz; check --hz and the time stamps, "
+            "whose head may have a unit (time [ms])."
+        )
     times = first + np.arange(int(count)) / clock.hz
     found = {names.time: times} if names.time else {}
     for stream in streams:
@@ -155,19 +167,21 @@ def _joined(folder: Path, streams: list[Stream], names: ColumnNames, clock: Cloc
 class Pace(NamedTuple):
     """How often a topic was recorded in an episode."""
 
-    hz: float | None
+    hz: float
+    """By the median time between its rows; 0 if there is only one."""
     gap: float
     """Longest time between two of its rows, in seconds."""
     where: Path
 
 
 def _pace(stream: Stream, folder: Path) -> Pace:
-    return Pace(rate(stream.clock), float(np.diff(stream.clock).max(initial=0.0)), folder)
+    steps = np.diff(stream.clock)
+    return Pace(float(1 / np.median(steps)) if len(steps) else 0.0, float(steps.max(initial=0.0)), folder)
 
 
 def _report(topic: str, paces: list[Pace], clock: Clock) -> list[str]:
     """A line on a topic, and a warning if it was silent for long."""
-    hz = float(np.median([pace.hz or 0.0 for pace in paces]))
+    hz = float(np.median([pace.hz for pace in paces]))
     longest = max(paces, key=lambda pace: pace.gap)
     value = "its last value is held" if clock.join == "held" else "its nearest value is taken"
     lines = [f"{topic}: {hz:.4g} Hz, longest gap {longest.gap:.3g} s; joined at {clock.hz:g} Hz, {value}"]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mvl.data.clock import UNITS
 from mvl.data.signals import Signals
 from mvl.data.sources.describing import Head, first_signals, parse_head
 from mvl.data.sources.episodes import ColumnNames, RawEpisode, split_episodes
@@ -58,12 +59,18 @@ def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Ite
         for done, file in enumerate(files):
             listener.progress(done, len(files))
             with opened(file) as table:
-                whole = RawEpisode(str(file), columns(table, names.needed(str(file), table.names), names.episode))
+                found = columns(table, names.needed(str(file), table.names), names.episode)
+                whole = RawEpisode(str(file), _in_seconds(found, names.time, table.units.get(names.time, "")))
             yield from split_episodes(whole, names) if names.episode or names.ends else [whole]
 
 
+def _in_seconds(found: dict[str, np.ndarray], time: str, unit: str) -> dict[str, np.ndarray]:
+    """The columns with time stamps in seconds if their head has a unit of time."""
+    return {**found, time: found[time] * UNITS[unit]} if unit in UNITS else found
+
+
 def source_signals(path: Path, names: ColumnNames) -> Signals:
-    """Names and units by the first line, and the rate of the time stamps."""
+    """Names and units by the first line."""
     with opened(files_in(path, *ENDINGS)[0]) as table:
         units = table.units
     return first_signals(episodes(path, names), names, units=units)
