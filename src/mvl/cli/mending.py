@@ -21,7 +21,7 @@ def add(parser: Parser) -> None:
         "--hz",
         type=positive,
         metavar="RATE",
-        help="rows per second: with --time, take the rows at this rate; without, note it for the policy",
+        help="rows per second: join streams, or take the rows with --time, at this rate; without, note it for the policy",
     )
     group.add_argument(
         "--action-is",
@@ -47,8 +47,9 @@ def of(options: Namespace) -> "Mending":
     lists: dict[str, Any] = {
         name: tuple(getattr(options, name)) for name in ("drop", "actions_from", "wrap", "discrete", "continuous")
     }
-    single: dict[str, Any] = {name: getattr(options, name) for name in ("every", "hz", "deltas")}
-    return Mending(**lists, **single, action_is=options.action_is or "", units=tuple(options.unit))
+    single: dict[str, Any] = {name: getattr(options, name) for name in ("every", "deltas")}
+    hz = None if options.kind == "streams" else options.hz  # streams are at this rate when they have been joined
+    return Mending(**lists, **single, hz=hz, action_is=options.action_is or "", units=tuple(options.unit))
 
 
 def _pair(text: str) -> tuple[str, str]:

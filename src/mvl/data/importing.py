@@ -1,7 +1,7 @@
 """Imports a user's data: reads episodes of a known format, checks them and writes them in OGBench's layout."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -16,15 +16,13 @@ from mvl.data.encoding import Encoding, Survey, encoding
 from mvl.data.mending import UNCHANGED, Mending, check_names, chosen, prepare
 from mvl.data.pairs import Pair
 from mvl.data.signals import Dimension, Signals, by_kind, from_kinds
-from mvl.data.sources import archive, hdf5, lerobot, minari, table
 from mvl.data.sources.episodes import Checked, ColumnNames, checked
+from mvl.data.sources.kinds import KINDS, kind_of
 from mvl.data.sources.npz import load_in_place
+from mvl.data.sources.reading import SILENT, Listener, existing
 from mvl.errors import DataError, UsageError, unknown
+from mvl.files import new_files, refuse_links
 
-KINDS: dict[str, ModuleType] = {"npz": archive, "csv": table, "hdf5": hdf5, "lerobot": lerobot, "minari": minari}
-DEFAULTS = {"lerobot": lerobot.DEFAULT, "minari": minari.DEFAULT}
-"""Column names of formats that have standard ones."""
-PLAIN = ColumnNames(observations=("observations",), actions=("actions",))
 SAMPLE = 2**26
 """Bytes of the episodes that changes are fitted to."""
 
@@ -39,22 +37,6 @@ class Imported(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def kind_of(source: Path) -> str:
-    """The format of a file or folder, by its name and what is in it."""
-    endings = {".npz": "npz", ".csv": "csv", ".h5": "hdf5", ".hdf5": "hdf5"}
-    if (source / "meta" / "info.json").exists():
-        return "lerobot"
-    if source.is_dir():
-        found = {endings[file.suffix] for file in source.iterdir() if file.suffix in endings}
-        if len(found) == 1:
-            return found.pop()
-        what = f"files of {len(found)} formats" if found else "no file of a known format"
-        raise DataError(f"{source}: has {what}; say which with --kind {'|'.join(KINDS)}.")
-    if source.suffix in endings:
-        return endings[source.suffix]
-    raise DataError(f"{source}: the format is not clear from its name; name it with --kind {'|'.join(KINDS)}.")
-
-
 def import_data(
     source: Path,
     to: Path,
@@ -65,6 +47,7 @@ def import_data(
     rescale: bool = False,
     mending: Mending = UNCHANGED,
     overwrite: bool = False,
+    listener: Listener = SILENT,
 ) -> Imported:
     """Write the training file `to` and its `-val` file from a source; the last share of its episodes is held out.
 
@@ -74,18 +57,30 @@ def import_data(
     if kind is not None and kind not in KINDS:
         raise unknown("format", kind, KINDS)
     kind = kind or kind_of(source)
-    if kind != "minari" and not source.exists():
-        raise DataError(f"{source} does not exist; check the path.")
-    names = columns or DEFAULTS.get(kind, PLAIN)
+    names = columns or ColumnNames()
     if mending.actions_from:
         names = names._replace(actions=mending.actions_from)
     plan = {"source": str(source.absolute()), "kind": kind, "fields": names, "held_out": held_out, "rescale": rescale}
     pair = pair_at(to, {**plan, "mending": asdict(mending)}, overwrite)
+    refuse_links(*pair.paths)
+    new_files(pair.paths, overwrite=True)  # checks the names and the folder; the next line, what is there
     pair.check()  # before the source is read, which may take long
-    sample, found = _sampled(checked(KINDS[kind].episodes(source, names), names), source)
-    prepared = prepare(mending, source_signals(KINDS[kind], source, names, sample[0]), sample, names.time)
+    reader = KINDS[kind]
+    place = getattr(reader, "locate", existing)(source)
+    names = _completed(names, reader.defaults(place), listener)
+    sample, found = _sampled(checked(reader.episodes(place, names, listener), names), source)
+    prepared = prepare(mending, source_signals(reader, place, names, sample[0]), sample, names.time)
     done = write_pair(map(prepared.change, found), source, pair, held_out, rescale, prepared.signals, mending)
     return done._replace(notes=prepared.notes)
+
+
+def _completed(names: ColumnNames, defaults: ColumnNames, listener: Listener) -> ColumnNames:
+    """The names that were given, and those of the format for the rest, which are noted."""
+    given: dict[str, Any] = {field: value for field, value in names._asdict().items() if value}
+    found = defaults._replace(**given)
+    if not names.observations or not names.actions:
+        listener.note(f"observations: {', '.join(found.observations)}; actions: {', '.join(found.actions)}")
+    return found
 
 
 def _sampled(found: Iterable[Checked], source: Path) -> tuple[list[Checked], Iterator[Checked]]:
@@ -103,8 +98,7 @@ def _sampled(found: Iterable[Checked], source: Path) -> tuple[list[Checked], Ite
 
 def source_signals(reader: ModuleType, source: Path, names: ColumnNames, first: Checked) -> Signals:
     """The signals that a source describes; dimensions that it does not name are numbered."""
-    describe: Callable[[Path, ColumnNames], Signals] | None = getattr(reader, "source_signals", None)
-    signals = describe(source, names) if describe else Signals()
+    signals: Signals = reader.source_signals(source, names)
     groups = by_kind(signals)
     for kind in groups:
         array = getattr(first, kind)
@@ -178,7 +172,10 @@ def for_validation(marks: list[bool | None], held_out: float, source: Path) -> n
     last = np.arange(len(marks)) >= len(marks) - count
     chosen = last if all(mark is None for mark in marks) else np.array([bool(mark) for mark in marks])
     if len(marks) == 1:
-        raise DataError(f"{source}: has one episode, but training and validation need one each; import a folder of several.")
+        raise DataError(
+            f"{source}: has one episode, but training and validation need one each; import several, "
+            "or name the column that tells them apart (--episode or --ends)."
+        )
     if not chosen.any() or (chosen is not last and chosen.all()):
         side = "training" if chosen.any() else "validation"
         raise DataError(f"{source}: it marks no episode for {side}; correct the marks, or remove them and use --held-out.")
