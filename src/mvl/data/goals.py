@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.batches import Batch, BatchRequest, GoalMix, Goals, Midpoints, Waypoints, Windows
+from mvl.batches import ActionChunk, Batch, BatchRequest, GoalMix, Goals, Midpoints, Waypoints, Windows
 from mvl.data.dataset import Dataset
 from mvl.data.normalization import Normalization
 from mvl.types import Key
@@ -106,6 +106,15 @@ def waypoints_at(data: Rows, rows: Array, goal_rows: Array, steps: int) -> Waypo
     return Waypoints(data.goals[near], data.goals[onward], data.observations[onward])
 
 
+def chunk_at(data: Rows, rows: Array, goal_rows: Array, steps: int) -> ActionChunk:
+    """The actions from these rows on, towards the goals of these rows."""
+    taken, last = rows[:, None] + jnp.arange(steps), data.final_goals[rows]  # the last row that has an action
+    after = jnp.minimum(rows + steps, last + 1)
+    after = jnp.where(goal_rows > rows, jnp.minimum(after, goal_rows), after)  # a later episode's rows lie beyond `after`
+    actions = data.actions[jnp.minimum(taken, last[:, None])]
+    return ActionChunk(actions, taken <= last[:, None], data.observations[after])
+
+
 def sample(key: Key, data: Rows, count: int, mixes: tuple[GoalMix, GoalMix], request: BatchRequest, discount: float) -> Batch:
     """A batch of transitions with goals from the mixes of the value and the policy, and with what the parts request."""
     pick, for_value, for_actor = jax.random.split(key, 3)
@@ -126,4 +135,10 @@ def sample(key: Key, data: Rows, count: int, mixes: tuple[GoalMix, GoalMix], req
         windows=draw_windows(for_windows, data, count) if request.windows else None,
         midpoints=draw_midpoints(for_midpoints, data, rows, value_rows) if request.midpoints else None,
         waypoints=waypoints_at(data, rows, actor_rows, request.waypoint_steps) if request.waypoint_steps else None,
+        chunk=chunk_at(data, rows, _pursued(data, rows, actor_rows, request), request.chunk) if request.chunk > 1 else None,
     )
+
+
+def _pursued(data: Rows, rows: Array, actor_rows: Array, request: BatchRequest) -> Array:
+    """Rows of the goals that actions are logged towards: the waypoints ahead if there are any, otherwise the policy's goals."""
+    return jnp.minimum(rows + request.waypoint_steps, data.final_goals[rows]) if request.waypoint_steps else actor_rows

@@ -7,7 +7,7 @@ rows, and `look_up` replaces the requests by the rows, from arrays in memory or 
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -108,17 +108,25 @@ class Mapped(NamedTuple):
         requests: dict[str, dict[bytes, np.ndarray]] = {}
         for request in _requests(drawn):
             numbers = np.asarray(request.rows)
-            requests.setdefault(request.table, {})[numbers.tobytes()] = numbers
+            requests.setdefault(request.table, {})[numbers.tobytes()] = numbers.reshape(-1)
         found = {table: self._rows(table, wanted) for table, wanted in requests.items()}
-        fill = lambda leaf: found[leaf.table][np.asarray(leaf.rows).tobytes()] if isinstance(leaf, RowRequest) else leaf
+
+        def fill(leaf: Any) -> Any:
+            if not isinstance(leaf, RowRequest):
+                return leaf
+            rows = found[leaf.table][np.asarray(leaf.rows).tobytes()]
+            return rows.reshape(*leaf.rows.shape, *rows.shape[1:])
+
         filled: Drawn = jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, RowRequest))
         return filled
 
     def _rows(self, table: str, requests: dict[bytes, np.ndarray]) -> dict[bytes, np.ndarray]:
-        taken = take(self.tables[table], np.stack(list(requests.values())))
+        """For each of the requests the rows it asks for, all read together."""
+        taken = take(self.tables[table], np.concatenate(list(requests.values())))
         if table in self.moments:
             taken = self.moments[table].standardized(taken)
-        return dict(zip(requests, taken, strict=True))
+        cuts = np.cumsum([len(numbers) for numbers in requests.values()])[:-1]
+        return dict(zip(requests, np.split(taken, cuts), strict=True))
 
     def bytes_of(self, drawn: Drawn) -> int:
         """Upper bound on the bytes of the rows that `look_up` reads."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from mvl.data.actions import ActionUnits
 from mvl.errors import UsageError
+from mvl.learn.execution import EXECUTIONS
 from mvl.learn.learner import Learner, Parameters
-from mvl.recipes.presets import PlannerName
+from mvl.recipes.presets import ExecutionName, PlannerName
 from mvl.runs.restore import restore
 from mvl.types import Shapes
 
@@ -28,26 +29,38 @@ class LoadedPolicy:
         seed: int = 0,
         units: ActionUnits | None = None,
         follower: "Follower | None" = None,
+        execute: ExecutionName = "open",
     ) -> None:
         self.shapes: Shapes = learner.shapes
         self._params, self._key = params, jax.random.key(seed)
         self._units = units or ActionUnits()
-        self._act = jax.jit(learner.act)
+        self._answer, self._head = jax.jit(learner.answer), learner.head
+        self._execution = EXECUTIONS[execute](self._head.chunk)
         self._values = jax.jit(learner.values)
         self._follower = follower
-        self._planned_for: np.ndarray | None = None
+        self._goals: np.ndarray | None = None  # (rows, g) that are pursued
 
     def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
         """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
         They are in the units of the source if its actions were rescaled or discrete, otherwise in [-1, 1]. A policy that
-        plans remembers its path: each row is an episode, and a new plan is made when the goals change, or after `reset`.
+        plans, or answers chunks of actions, remembers: each row is an episode, and it plans and asks its network anew when
+        the goals change, or after `reset`.
         """
-        observation, goal = self._checked(observation, goal)
-        if self._follower:
-            goal = self._subgoal(self._follower, observation, goal)
+        observation, goal = self._pursued(*self._checked(observation, goal))
+        return self._original(self._execution.next(lambda: self._asked(observation, goal, temperature)))
+
+    def act_chunk(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
+        """All actions that the policy answers now, (..., steps, a), in the same units; `act` is not changed by this."""
+        return self._original(self._asked(*self._pursued(*self._checked(observation, goal)), temperature))
+
+    def _asked(self, observation: np.ndarray, goal: np.ndarray, temperature: float) -> np.ndarray:
+        """The network's answer: chunks of actions as vectors, (..., steps, a)."""
         self._key, key = jax.random.split(self._key)
-        return self._units.original(np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature))))
+        return np.asarray(self._answer(self._params, observation, goal, key, jnp.asarray(temperature)))
+
+    def _original(self, vectors: np.ndarray) -> np.ndarray:
+        return self._units.original(self._head.actions_of(vectors))
 
     def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""
@@ -56,21 +69,24 @@ class LoadedPolicy:
     @property
     def reachable(self) -> bool:
         """Whether the planner knows a path to the last goal of each row; true for a policy that does not plan."""
-        return self._follower is None or self._planned_for is None or bool(self._follower.reachable.all())
+        return self._follower is None or self._goals is None or bool(self._follower.reachable.all())
 
     def reset(self) -> None:
-        """Forget the path to the last goal, because a new episode begins."""
-        self._planned_for = None
+        """Forget the path to the last goal and the actions under way, because a new episode begins."""
+        self._goals = None
+        self._execution.reset()
 
-    def _subgoal(self, follower: "Follower", observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """The goal to pursue now, for every row."""
+    def _pursued(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The observations, and the goals to pursue now: those given, or sub-goals of a plan."""
         shape = np.broadcast_shapes(observation.shape[:-1], goal.shape[:-1])
         states = np.broadcast_to(observation, (*shape, observation.shape[-1])).reshape(-1, observation.shape[-1])
         goals = np.broadcast_to(goal, (*shape, goal.shape[-1])).reshape(-1, goal.shape[-1])
-        if self._planned_for is None or not np.array_equal(self._planned_for, goals):
-            follower.begin(states, goals)
-            self._planned_for = goals.copy()
-        return follower.subgoals(states).reshape(*shape, -1)
+        if self._goals is None or not np.array_equal(self._goals, goals):
+            self._execution.reset()
+            self._goals = goals.copy()
+            if self._follower:
+                self._follower.begin(states, goals)
+        return observation, self._follower.subgoals(states).reshape(*shape, -1) if self._follower else goal
 
     def _checked(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both as finite float32 arrays of the expected sizes; anything else is refused."""
@@ -85,10 +101,13 @@ class LoadedPolicy:
         return pair[0], pair[1]
 
 
-def load_policy(run: Path | str, seed: int | None = None, plan: PlannerName | None = None) -> LoadedPolicy:
+def load_policy(
+    run: Path | str, seed: int | None = None, plan: PlannerName | None = None, execute: ExecutionName | None = None
+) -> LoadedPolicy:
     """The policy of a run's last checkpoint; `seed` chooses one of several trained together (by default the first).
 
-    `plan="graph"` gives it sub-goals on shortest paths over states of the data; by default it plans if the run's evaluations do.
+    `plan="graph"` gives it sub-goals on shortest paths over states of the data; by default it plans if the run's
+    evaluations do. `execute` says how chunks of actions are executed, `open` or `blended`.
     """
     description, learner, state = restore(run)
     chosen = description.experiment.seeds[0] if seed is None else seed
@@ -102,4 +121,5 @@ def load_policy(run: Path | str, seed: int | None = None, plan: PlannerName | No
 
         graph = planner_of(description.experiment.schedule, plan)
         follower = followers(Path(run), description, learner, state, graph)[index] if graph else None
-    return LoadedPolicy(learner, params, units=description.action_units, follower=follower)
+    way = execute or description.experiment.schedule.execute
+    return LoadedPolicy(learner, params, units=description.action_units, follower=follower, execute=way)

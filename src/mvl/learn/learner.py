@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -77,6 +78,14 @@ def add(losses: list[Loss]) -> Loss:
     return total, {name: jnp.stack([metrics[name] for _, metrics in losses]).mean() for name in losses[0][1]}
 
 
+def chunk_advantage(state_value: Callable[..., Array], batch: Batch, goals: Array, encode: Encode) -> Array:
+    """V(s_{t+h}, z) - V(s_t, z), heads averaged: how much the logged chunk of h actions raised the value."""
+    assert batch.chunk is not None, "requested by the recipe"
+    states = jnp.stack([batch.observations, batch.chunk.after])
+    values = state_value(states, encode(states, goals))  # (heads, 2, batch)
+    return (values[:, 1] - values[:, 0]).mean(axis=0)
+
+
 def _same_structure(one: Params, other: Params) -> bool:
     structures: list[Any] = [jax.tree.structure(tree) for tree in (one, other)]
     return bool(structures[0] == structures[1])
@@ -94,7 +103,7 @@ class Learner:
 
     @property
     def head(self) -> ActionHead:
-        return ActionHead(self.shapes.levels)
+        return ActionHead(self.shapes.levels, self.shapes.chunk)
 
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
@@ -128,7 +137,7 @@ class Learner:
         view, actor_view = self.view(shaped, view_key), self.view(constant, actor_view_key)
 
         def act(states: Array, goals: Array) -> Array:
-            return recipe.policy.act(constant.policy, states, goals, actor_view, act_key, jnp.zeros(()))
+            return self._first(recipe.policy.act(constant.policy, states, goals, actor_view, act_key, jnp.zeros(())))
 
         value, values = self.value_loss(params.value, targets.value, batch, view.encode, act)
         losses = {
@@ -202,6 +211,8 @@ class Learner:
             name: (lambda *args, method=name: getattr(value, method)(params.value, *args)) if name in offered(value) else None
             for name in ValueFunctions._fields
         }
+        if self.shapes.chunk > 1 and bound["state_value"]:
+            bound["advantage"] = partial(chunk_advantage, bound["state_value"])
         return ValueFunctions(**bound)
 
     def sample(self, data: Rows, key: Key) -> Batch:
@@ -243,8 +254,17 @@ class Learner:
         return self.normalization.observations.standardized(states), self.normalization.goals.standardized(goals)
 
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
-        """The policy's actions for observations and goals as the data has them."""
-        return self.head.from_vectors(self._act(params, *self.inputs(states, goals), key, temperature))
+        """The policy's actions for observations and goals as the data has them; of a chunk the first."""
+        return self.head.from_vectors(self._first(self._act(params, *self.inputs(states, goals), key, temperature)))
+
+    def answer(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        """As `act`, but all actions of the chunk, as vectors: (..., steps, a)."""
+        found = self._act(params, *self.inputs(states, goals), key, temperature)
+        return found if self.shapes.chunk > 1 else found[..., None, :]
+
+    def _first(self, actions: Array) -> Array:
+        """The actions themselves, or the first of each chunk."""
+        return actions[..., 0, :] if self.shapes.chunk > 1 else actions
 
     def _act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         """The policy's actions as vectors, for what `inputs` returns."""
@@ -258,7 +278,8 @@ class Learner:
         if value.state_value:
             return value.state_value(states, represented).mean(axis=0)
         if value.critic:
-            return value.critic(states, self._act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
+            action = self._first(self._act(params, states, goals, key, jnp.zeros(())))
+            return value.critic(states, action, represented).mean(axis=0)
         raise UsageError("this recipe learns no value; choose a run of one that does.")
 
     def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:

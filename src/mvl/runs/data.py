@@ -11,6 +11,7 @@ from mvl.data.sources import npz
 from mvl.errors import MvlError, UsageError
 from mvl.experiment import DataOptions
 from mvl.files import fingerprint
+from mvl.recipes.recipe import Learning
 from mvl.runs.folder import Description
 from mvl.tasks import Task
 from mvl.types import Shapes, Statistics
@@ -36,12 +37,13 @@ def data_of(description: Description, given: Dataset | None, run: Path | str) ->
     return load_data(task if given is None else replace(task, data=given), path, description.experiment.data)
 
 
-def shapes_of(dataset: Dataset) -> Shapes:
-    """Sizes of observations, actions and goals in a dataset."""
+def shapes_of(dataset: Dataset, learning: Learning | None = None) -> Shapes:
+    """Sizes of observations, actions and goals in a dataset, as networks that are trained so get them."""
+    chunk = learning.chunk if learning else 1
     goals = dataset.observations if dataset.oracle is None else dataset.oracle
     levels = ActionUnits.of(dataset).counts
     action = sum(count if count > 2 else 1 for count in levels) or dataset.actions.shape[1]
-    return Shapes(dataset.observations.shape[1], action, goals.shape[1], plain=dataset.oracle is None, levels=levels)
+    return Shapes(dataset.observations.shape[1], action, goals.shape[1], plain=dataset.oracle is None, levels=levels, chunk=chunk)
 
 
 def statistics_of(dataset: Dataset, normalization: Normalization | None) -> Statistics:

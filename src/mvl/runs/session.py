@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
@@ -15,9 +15,9 @@ from mvl.batches import Batch
 from mvl.data.goals import Rows
 from mvl.data.out_of_core import Mapped
 from mvl.errors import MvlError, StoppedError
-from mvl.evaluation.acting import as_act, batched_act, planned
+from mvl.evaluation.acting import Planner, as_act, batched_act
 from mvl.evaluation.environments import Environments
-from mvl.evaluation.rollout import Act, play
+from mvl.evaluation.rollout import play
 from mvl.learn import checkpoint
 from mvl.learn.devices import BatchSharding
 from mvl.learn.learner import State
@@ -163,21 +163,21 @@ class Session:
         rows = metrics.mean_rows(losses, self.seeds, step)
         if isinstance(self.environments, Environments):
             self.display.advance(step, speed, "evaluating")
-            act = self._with_plan(as_act(self.act, state.params), state)
+            act = as_act(self.act, state.params, self._planners(state), self.schedule.execute)
             played = play(act, self.environments, len(self.seeds), self.schedule.eval_episodes, (0, step))
             success = evaluation_rows(played, self.seeds, step)
             rows = [{**row, **loss} for row, loss in zip(success, rows, strict=True)]
             self.display.show_evaluations(rows)
         return rows
 
-    def _with_plan(self, act: Act, state: State) -> Act:
-        """The policies, with sub-goals from graphs over the current values if the schedule asks for them."""
+    def _planners(self, state: State) -> Sequence[Planner]:
+        """A planner for each seed, on graphs over the current values, if the schedule asks for them."""
         graph = planner_of(self.schedule)
         if graph is None or self.places is None:
-            return act
+            return ()
         file = self.folder.graph_file
         with self.folder.writing(file):
-            return planned(act, build_followers(graph, self.places, self.learner, state, file))
+            return build_followers(graph, self.places, self.learner, state, file)
 
     def _validation_key(self, state: State) -> Key:
         return jax.random.fold_in(jax.random.key(state.seed), state.step)

@@ -90,7 +90,8 @@ def train_experiment(experiment: Experiment, run: Path | str | None, workers: in
     _check_fits(experiment.recipe, train_data, validation)
     normalization = Normalization.of(train_data) if experiment.recipe.learning.normalize else None
     fitted = experiment.recipe.fit(statistics_of(train_data, normalization))
-    description = Description(experiment, fitted, shapes_of(train_data), origin_of(path, train_data), normalization)
+    shapes = shapes_of(train_data, experiment.recipe.learning)
+    description = Description(experiment, fitted, shapes, origin_of(path, train_data), normalization)
     team = Team()
     _check_same(description, team)
     folder = RunFolder.create(target, description) if team.first else RunFolder(target)
