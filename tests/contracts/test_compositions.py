@@ -17,7 +17,7 @@ from mvl.errors import UsageError
 from mvl.learn.learner import Learner
 from mvl.recipes.families import RECIPES
 from mvl.recipes.recipe import Learning, Recipe, make_part
-from mvl.runs.data import shapes_of
+from mvl.runs.data import shapes_of, statistics_of
 from mvl.types import Shapes, offered
 
 COVER = covering(LEGAL)
@@ -29,15 +29,17 @@ def one_step(name: str, dimensions: int, oracle: bool = False, levels: tuple[int
     data = discrete(walk(dimensions=dimensions), levels) if levels else walk(dimensions=dimensions)
     if oracle:  # goals are told by fewer numbers than states
         data = Dataset(data.observations, data.actions, data.ends, oracle=data.observations[:, :1] * 2)
-    recipe = small_recipe(name, learning=Learning(batch_size=16, **learning)).fit(data.statistics)
+    recipe = small_recipe(name, learning=Learning(batch_size=16, **learning))
+    history = recipe.learning.history
+    recipe = recipe.fit(statistics_of(data, None, history))
     learner = Learner(recipe, shapes_of(data, recipe.learning))
-    rows = on_device(data)
+    rows = on_device(data, history=history)
 
     @jax.jit  # all in one: compiling is what takes time here
     def begin_step_and_act(seed):
         state = learner.init(seed)
         after, metrics = learner.update(state, learner.sample(rows, learner.keys(state.seed, state.step)[0]))
-        return after, metrics, learner.act(after.params, rows.observations[0], rows.goals[5], jax.random.key(0), jnp.ones(()))
+        return after, metrics, learner.act(after.params, data.observations[0], rows.goals[5], jax.random.key(0), jnp.ones(()))
 
     first, again = begin_step_and_act(jnp.asarray(0)), begin_step_and_act(jnp.asarray(0))
     after, metrics, action = first
@@ -70,6 +72,11 @@ def test_discrete_actions_are_taken(name, levels):
 @pytest.mark.parametrize(("name", "levels"), [("gcivl-mvl", (0, 2)), ("hiql", ()), ("bc", (3,)), ("fbc", ())])
 def test_chunks_of_actions_are_learned(name, levels):
     one_step(name, 2, levels=levels, chunk=3)
+
+
+@pytest.mark.parametrize("name", ["gcivl-slope", "qrl-eik", "coe"])
+def test_states_may_have_a_history(name):
+    one_step(name, 2, history=3)
 
 
 def test_a_policy_of_single_actions_is_refused_with_those_that_answer_chunks():

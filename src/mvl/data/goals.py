@@ -8,6 +8,7 @@ from jax import Array
 
 from mvl.batches import ActionChunk, Batch, BatchRequest, GoalMix, Goals, Midpoints, Waypoints, Windows
 from mvl.data.dataset import Dataset
+from mvl.data.history import HistoryTable
 from mvl.data.normalization import Normalization
 from mvl.types import Key
 
@@ -18,7 +19,7 @@ Indexable = Any
 class Rows(NamedTuple):
     """The arrays of a dataset that sampling needs."""
 
-    observations: Indexable  # (rows, d)
+    observations: Indexable  # (rows, d) states
     actions: Indexable  # (rows, a)
     goals: Indexable  # (rows, g) each row as a goal: its observation, or its oracle goal
     transitions: Indexable  # (transitions,) rows that have a successor
@@ -27,20 +28,20 @@ class Rows(NamedTuple):
     final_goals: Indexable  # (rows,) the last row of the same episode that may be a goal
 
 
-def on_device(dataset: Dataset, normalization: Normalization | None = None) -> Rows:
-    """Copy a dataset to the default device, standardized if asked for."""
+def on_device(dataset: Dataset, normalization: Normalization | None = None, history: int = 1) -> Rows:
+    """Copy a dataset to the default device, standardized if asked for; states consist of the last `history` observations."""
     observations, oracle = dataset.observations, dataset.oracle
     if normalization:
         observations = normalization.observations.standardized(observations)
         oracle = oracle if oracle is None else normalization.goals.standardized(oracle)
-    states = jnp.asarray(observations)
+    states, first_rows = jnp.asarray(observations), jnp.asarray(dataset.first_rows, jnp.int32)
     return Rows(
-        states,
+        states if history == 1 else HistoryTable(states, first_rows, history),
         jnp.asarray(dataset.actions),
         states if oracle is None else jnp.asarray(oracle),
         jnp.asarray(dataset.transitions, jnp.int32),
         jnp.asarray(dataset.early, jnp.int32),
-        jnp.asarray(dataset.first_rows, jnp.int32),
+        first_rows,
         jnp.asarray(dataset.final_goals, jnp.int32),
     )
 

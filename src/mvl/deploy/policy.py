@@ -9,7 +9,7 @@ import numpy as np
 
 from mvl.data.actions import ActionUnits
 from mvl.errors import UsageError
-from mvl.learn.execution import EXECUTIONS
+from mvl.learn.execution import EXECUTIONS, Recent
 from mvl.learn.learner import Learner, Parameters
 from mvl.recipes.presets import ExecutionName, PlannerName
 from mvl.runs.restore import restore
@@ -35,7 +35,7 @@ class LoadedPolicy:
         self._params, self._key = params, jax.random.key(seed)
         self._units = units or ActionUnits()
         self._answer, self._head = jax.jit(learner.answer), learner.head
-        self._execution = EXECUTIONS[execute](self._head.chunk)
+        self._execution, self._recent = EXECUTIONS[execute](self._head.chunk), Recent(learner.recipe.learning.history)
         self._values = jax.jit(learner.values)
         self._follower = follower
         self._goals: np.ndarray | None = None  # (rows, g) that are pursued
@@ -43,6 +43,7 @@ class LoadedPolicy:
     def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
         """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
+        With a history of k observations, those of earlier calls are remembered until `reset`; or give them all, (..., k d).
         They are in the units of the source if its actions were rescaled or discrete, otherwise in [-1, 1]. A policy that
         plans, or answers chunks of actions, remembers: each row is an episode, and it plans and asks its network anew when
         the goals change, or after `reset`.
@@ -72,12 +73,15 @@ class LoadedPolicy:
         return self._follower is None or self._goals is None or bool(self._follower.reachable.all())
 
     def reset(self) -> None:
-        """Forget the path to the last goal and the actions under way, because a new episode begins."""
+        """Forget the path to the last goal, the actions under way and earlier observations, because a new episode begins."""
         self._goals = None
         self._execution.reset()
+        self._recent.reset()
 
     def _pursued(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The observations, and the goals to pursue now: those given, or sub-goals of a plan."""
+        """The states, with their history, and the goals to pursue now: those given, or sub-goals of a plan."""
+        if observation.shape[-1] < self.shapes.observation:
+            observation = self._recent.add(observation)
         shape = np.broadcast_shapes(observation.shape[:-1], goal.shape[:-1])
         states = np.broadcast_to(observation, (*shape, observation.shape[-1])).reshape(-1, observation.shape[-1])
         goals = np.broadcast_to(goal, (*shape, goal.shape[-1])).reshape(-1, goal.shape[-1])
@@ -91,9 +95,11 @@ class LoadedPolicy:
     def _checked(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both as finite float32 arrays of the expected sizes; anything else is refused."""
         pair = []
-        for name, array, size in (("observation", observation, self.shapes.observation), ("goal", goal, self.shapes.goal)):
+        single = self.shapes.observation // self._recent.count
+        for name, array, size in (("observation", observation, single), ("goal", goal, self.shapes.goal)):
             array = np.asarray(array, np.float32)
-            if array.ndim == 0 or array.shape[-1] != size:
+            whole = name == "observation" and array.shape[-1:] == (self.shapes.observation,)
+            if (array.ndim == 0 or array.shape[-1] != size) and not whole:
                 raise UsageError(f"{name} has shape {array.shape}; its last axis must have length {size}.")
             if not np.isfinite(array).all():
                 raise UsageError(f"{name} has a value that is not finite; give finite numbers.")

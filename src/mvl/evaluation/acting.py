@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from mvl.evaluation.rollout import Act
-from mvl.learn.execution import EXECUTIONS
+from mvl.learn.execution import EXECUTIONS, Recent
 from mvl.learn.learner import Learner, Parameters
 from mvl.learn.loop import over_seeds
 from mvl.recipes.presets import ExecutionName
@@ -54,21 +54,23 @@ def as_act(policy: BatchedPolicy, params: Parameters, planners: Sequence[Planner
     With `planners`, one for each seed, they pursue sub-goals instead of the goals. `execute` says how chunks are executed.
     """
     head = policy.learner.head
-    execution = EXECUTIONS[execute](head.chunk)
+    execution, recent = EXECUTIONS[execute](head.chunk), Recent(policy.learner.recipe.learning.history)
 
-    def pursued(observations: np.ndarray, goals: np.ndarray, time: int) -> np.ndarray:
+    def pursued(states: np.ndarray, goals: np.ndarray, time: int) -> np.ndarray:
         if not planners:
             return goals
         if time == 0:
-            for planner, first, goal in zip(planners, observations, goals, strict=True):
+            for planner, first, goal in zip(planners, states, goals, strict=True):
                 planner.begin(first, goal)
-        return np.stack([planner.subgoals(states) for planner, states in zip(planners, observations, strict=True)])
+        return np.stack([planner.subgoals(here) for planner, here in zip(planners, states, strict=True)])
 
     def act(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
         if time == 0:
             execution.reset()
-        towards = pursued(observations, goals, time)
-        vectors = execution.next(lambda: np.asarray(policy.answer(params, observations, towards, numbers, time)))
+            recent.reset()
+        states = recent.add(observations)
+        towards = pursued(states, goals, time)
+        vectors = execution.next(lambda: np.asarray(policy.answer(params, states, towards, numbers, time)))
         return head.actions_of(vectors)
 
     return act

@@ -1,4 +1,4 @@
-"""How the chunks of a policy are executed, in many episodes at once: open loop, or blended."""
+"""What a policy remembers in many episodes at once: the last observations, and chunks of actions under way."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -9,6 +9,25 @@ Ask = Callable[[], np.ndarray]
 """Asks the policy for its next actions as vectors, (..., steps, a)."""
 DECAY = 0.01
 """Blended actions are weighted by exp(-DECAY i), the oldest prediction having i = 0 (temporal ensembling, Zhao et al. 2023)."""
+
+
+class Recent:
+    """The last observations of each episode side by side, the oldest first; before the start the first one is repeated."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.reset()
+
+    def reset(self) -> None:
+        self.frames: list[np.ndarray] = []
+
+    def add(self, observations: np.ndarray) -> np.ndarray:
+        """Remember observations (..., d); returns states (..., count * d). Other episodes than before begin anew."""
+        if self.frames and self.frames[-1].shape != observations.shape:
+            self.reset()
+        self.frames = [*self.frames, observations][-self.count :]
+        repeated = [self.frames[0]] * (self.count - len(self.frames))
+        return np.concatenate([*repeated, *self.frames], axis=-1) if self.count > 1 else observations
 
 
 class Execution(Protocol):

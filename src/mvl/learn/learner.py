@@ -16,6 +16,7 @@ from mvl.data.goals import Rows, sample
 from mvl.data.normalization import Normalization
 from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
+from mvl.learn.losses import add, chunk_advantage, combine
 from mvl.learn.optimizer import Variables, adam_step, optimizer
 from mvl.nets.heads import ActionHead
 from mvl.recipes.recipe import Recipe
@@ -62,28 +63,6 @@ class State(NamedTuple):
     optimizer: Any
     seed: Array  # (): the randomness of a step depends only on the seed and the step
     step: Array  # ()
-
-
-def combine(losses: dict[str, Loss]) -> Loss:
-    """The sum of the losses; names of metrics begin with the name of their part."""
-    metrics = {f"{part}/loss": loss for part, (loss, _) in losses.items()}
-    for part, (_, own) in losses.items():
-        metrics |= {f"{part}/{name}": value for name, value in own.items()}
-    return sum((loss for loss, _ in losses.values()), jnp.zeros(())), metrics
-
-
-def add(losses: list[Loss]) -> Loss:
-    """The sum of losses that have the same metrics, and the mean of those metrics."""
-    total = sum((loss for loss, _ in losses), jnp.zeros(()))
-    return total, {name: jnp.stack([metrics[name] for _, metrics in losses]).mean() for name in losses[0][1]}
-
-
-def chunk_advantage(state_value: Callable[..., Array], batch: Batch, goals: Array, encode: Encode) -> Array:
-    """V(s_{t+h}, z) - V(s_t, z), heads averaged: how much the logged chunk of h actions raised the value."""
-    assert batch.chunk is not None, "requested by the recipe"
-    states = jnp.stack([batch.observations, batch.chunk.after])
-    values = state_value(states, encode(states, goals))  # (heads, 2, batch)
-    return (values[:, 1] - values[:, 0]).mean(axis=0)
 
 
 def _same_structure(one: Params, other: Params) -> bool:
@@ -248,7 +227,13 @@ class Learner:
         return jax.lax.scan(self.update, state, batches)
 
     def inputs(self, states: Array, goals: Array) -> tuple[Array, Array]:
-        """Observations and goals as the data has them, in the units of the networks."""
+        """Observations and goals as the data has them, in the form and the units of the networks.
+
+        With a history of k, states are (..., k d) with the oldest observation first; one (..., d) alone has not moved.
+        """
+        history = self.recipe.learning.history
+        if history > 1 and history * states.shape[-1] == self.shapes.observation:
+            states = jnp.tile(states, history)
         if self.normalization is None:
             return states, goals
         return self.normalization.observations.standardized(states), self.normalization.goals.standardized(goals)

@@ -29,6 +29,8 @@ class Learning:
     """Standardize observations and goals by their mean and standard deviation in the training data; None: only for own data."""
     chunk: int = 1
     """How many successive actions the policy answers at once, for data at a high rate."""
+    history: int = 1
+    """How many of the last observations make up a state, for data without velocities; goals are single observations."""
     value_goals: GoalMix | None = None
     """Distribution of the goals that the value is trained on (default: that of the value's method)."""
     actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
@@ -36,7 +38,7 @@ class Learning:
 
     def __post_init__(self) -> None:
         check_settings(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
-        check_settings(self, regularizer_start=NATURAL, chunk=COUNT)
+        check_settings(self, regularizer_start=NATURAL, chunk=COUNT, history=COUNT)
 
 
 SURFACES = frozenset({"state_value", "critic"})

@@ -89,8 +89,9 @@ def train_experiment(experiment: Experiment, run: Path | str | None, workers: in
     train_data, validation = load_data(task, path, experiment.data)
     _check_fits(experiment.recipe, train_data, validation)
     normalization = Normalization.of(train_data) if experiment.recipe.learning.normalize else None
-    fitted = experiment.recipe.fit(statistics_of(train_data, normalization))
-    shapes = shapes_of(train_data, experiment.recipe.learning)
+    learning = experiment.recipe.learning
+    fitted = experiment.recipe.fit(statistics_of(train_data, normalization, learning.history))
+    shapes = shapes_of(train_data, learning)
     description = Description(experiment, fitted, shapes, origin_of(path, train_data), normalization)
     team = Team()
     _check_same(description, team)
@@ -208,12 +209,14 @@ def _run(
     sharding: BatchSharding | None,
 ) -> Path:
     """Train to the end of the schedule, with metrics, evaluations and checkpoints; returns the run's folder."""
-    load = partial(Mapped.of if description.experiment.data.out_of_core else on_device, normalization=description.normalization)
+    history = description.fitted.learning.history
+    place = Mapped.of if description.experiment.data.out_of_core else on_device
+    load = partial(place, normalization=description.normalization, history=history)
     rows = load(data)
     if sharding and isinstance(rows, Rows):
         rows = sharding.place(rows)
     graph = planner_of(description.experiment.schedule)
-    places = Places.draw(graph, data, validation) if graph and description.task.simulated else None
+    places = Places.draw(graph, data, validation, history) if graph and description.task.simulated else None
     session = Session(folder, description, rows, load(validation), workers, sharding, places)
     with session:
         session.run(state)
