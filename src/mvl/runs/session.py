@@ -22,7 +22,7 @@ from mvl.learn import checkpoint
 from mvl.learn.devices import BatchSharding
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
-from mvl.machine import cores
+from mvl.machine import cores, largest_memory
 from mvl.planning.graph import Places
 from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
@@ -126,7 +126,7 @@ class Session:
             rows = metrics.mean_rows(columns, self.seeds, step)
             self._write(self.folder.metrics_file, rows)
             timing = {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)}
-            self._write(self.folder.timing_file, [timing])
+            self._write(self.folder.timing_file, [{**timing, "memory": largest_memory()}])
             self.display.show_metrics(rows)
         if last or step % schedule.eval_every == 0:
             self._evaluate_or_save(state, step, speed)
