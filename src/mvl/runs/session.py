@@ -19,7 +19,7 @@ from mvl.evaluation.acting import as_act, batched_act, planned
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, play
 from mvl.learn import checkpoint
-from mvl.learn.devices import BatchSharding
+from mvl.learn.devices import BatchSharding, arithmetic
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
 from mvl.machine import cores, largest_memory
@@ -194,4 +194,4 @@ class Session:
         with folder.writing(folder.checkpoint_file):
             folder.path.stat()  # if the folder was removed, fail instead of making it again
             sizes = {file.name: metrics.sync(file) for file in (folder.metrics_file, folder.evaluations_file)}
-            checkpoint.save(folder.checkpoint_file, state, {"sizes": sizes})
+            checkpoint.save(folder.checkpoint_file, state, {"sizes": sizes, "arithmetic": arithmetic(self.sharding)})
