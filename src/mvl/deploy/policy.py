@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mvl.data.actions import ActionUnits
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
 from mvl.recipes.presets import PlannerName
@@ -25,12 +26,12 @@ class LoadedPolicy:
         learner: Learner,
         params: Parameters,
         seed: int = 0,
-        action_range: list[list[float]] | None = None,
+        units: ActionUnits | None = None,
         follower: "Follower | None" = None,
     ) -> None:
         self.shapes: Shapes = learner.shapes
         self._params, self._key = params, jax.random.key(seed)
-        self._range = None if action_range is None else np.asarray(action_range, np.float32)
+        self._units = units or ActionUnits()
         self._act = jax.jit(learner.act)
         self._values = jax.jit(learner.values)
         self._follower = follower
@@ -39,19 +40,14 @@ class LoadedPolicy:
     def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
         """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
-        They are in [-1, 1], or in the units of the data if its actions were rescaled when it was imported. A policy that
+        They are in the units of the source if its actions were rescaled or discrete, otherwise in [-1, 1]. A policy that
         plans remembers its path: each row is an episode, and a new plan is made when the goals change, or after `reset`.
         """
         observation, goal = self._checked(observation, goal)
         if self._follower:
             goal = self._subgoal(self._follower, observation, goal)
         self._key, key = jax.random.split(self._key)
-        action = np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature)))
-        if self._range is None:
-            return action
-        low, high = self._range
-        scaled: np.ndarray = low + (action + 1) / 2 * (high - low)
-        return scaled
+        return self._units.original(np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature))))
 
     def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""
@@ -106,4 +102,4 @@ def load_policy(run: Path | str, seed: int | None = None, plan: PlannerName | No
 
         graph = planner_of(description.experiment.schedule, plan)
         follower = followers(Path(run), description, learner, state, graph)[index] if graph else None
-    return LoadedPolicy(learner, params, action_range=description.data.get("action_range"), follower=follower)
+    return LoadedPolicy(learner, params, units=description.action_units, follower=follower)

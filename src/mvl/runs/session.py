@@ -21,7 +21,7 @@ from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, play
 from mvl.learn import checkpoint
 from mvl.learn.devices import BatchSharding, arithmetic
-from mvl.learn.learner import Learner, State
+from mvl.learn.learner import State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
 from mvl.machine import cores, largest_memory
 from mvl.planning.graph import Places
@@ -32,6 +32,7 @@ from mvl.runs.evaluation import evaluation_rows
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.health import Watch
 from mvl.runs.planning import build_followers, planner_of
+from mvl.runs.restore import learner_of
 from mvl.types import Key
 
 Source = Rows | Mapped
@@ -77,7 +78,7 @@ class Session:
         self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
         self.data, self.validation, self.sharding, self.team = data, validation, sharding, Team()
         self.places, self.watch = places, Watch()
-        self.learner = Learner(description.fitted, description.shapes)
+        self.learner = learner_of(description)
         self.seeds = list(description.experiment.seeds)
         evaluates = description.task.simulated and self.team.first
         self.environments = Environments(description.task, workers or cores()) if evaluates else nullcontext()
@@ -198,8 +199,9 @@ class Session:
         """Metrics of the losses on a batch, and the shares of the policy's and of the data's actions at their limits."""
         key = self._validation_key(state)
         losses = self.learner.loss(state.params, state.targets, batch, key)[1]
-        actions = self.learner.act(state.params, batch.observations, batch.actor_goals.vectors, key, jnp.zeros(()))
-        shares = {name: (jnp.abs(each) >= 1).mean() for name, each in (("at_limits", actions), ("data_at_limits", batch.actions))}
+        actions = self.learner.act_on_inputs(state.params, batch.observations, batch.actor_goals.vectors, key, jnp.zeros(()))
+        logged = self.learner.head.with_vectors(batch).actions
+        shares = {name: (jnp.abs(each) >= 1).mean() for name, each in (("at_limits", actions), ("data_at_limits", logged))}
         return {**losses, **shares}
 
     def _save(self, state: State) -> None:
