@@ -240,19 +240,19 @@ class Learner:
 
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         """The policy's actions for observations and goals as the data has them; of a chunk the first."""
-        return self.head.from_vectors(self._first(self._act(params, *self.inputs(states, goals), key, temperature)))
+        return self.head.from_vectors(self._first(self.act_on_inputs(params, *self.inputs(states, goals), key, temperature)))
 
     def answer(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         """As `act`, but all actions of the chunk, as vectors: (..., steps, a)."""
-        found = self._act(params, *self.inputs(states, goals), key, temperature)
+        found = self.act_on_inputs(params, *self.inputs(states, goals), key, temperature)
         return found if self.shapes.chunk > 1 else found[..., None, :]
 
     def _first(self, actions: Array) -> Array:
         """The actions themselves, or the first of each chunk."""
         return actions[..., 0, :] if self.shapes.chunk > 1 else actions
 
-    def _act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
-        """The policy's actions as vectors, for what `inputs` returns."""
+    def act_on_inputs(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        """The policy's actions as vectors, or chunks of them, for states and goals as batches have them."""
         view_key, act_key = jax.random.split(key)
         return self.recipe.policy.act(params.policy, states, goals, self.view(params, view_key), act_key, temperature)
 
@@ -263,7 +263,7 @@ class Learner:
         if value.state_value:
             return value.state_value(states, represented).mean(axis=0)
         if value.critic:
-            action = self._first(self._act(params, states, goals, key, jnp.zeros(())))
+            action = self._first(self.act_on_inputs(params, states, goals, key, jnp.zeros(())))
             return value.critic(states, action, represented).mean(axis=0)
         raise UsageError("this recipe learns no value; choose a run of one that does.")
 
