@@ -44,4 +44,5 @@ def shapes_of(dataset: Dataset) -> Shapes:
 def origin_of(path: Path | None, data: Dataset) -> dict[str, Any]:
     """The entry `data` of a run's description."""
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
-    return {**where, "action_range": None if data.action_range is None else data.action_range.tolist()}
+    action_range = None if data.action_range is None else data.action_range.tolist()
+    return {**where, "rows": len(data.transitions), "action_range": action_range}

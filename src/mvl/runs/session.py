@@ -19,10 +19,10 @@ from mvl.evaluation.acting import as_act, batched_act, planned
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, play
 from mvl.learn import checkpoint
-from mvl.learn.devices import BatchSharding
+from mvl.learn.devices import BatchSharding, arithmetic
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
-from mvl.machine import cores
+from mvl.machine import cores, largest_memory
 from mvl.planning.graph import Places
 from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
@@ -126,7 +126,7 @@ class Session:
             rows = metrics.mean_rows(columns, self.seeds, step)
             self._write(self.folder.metrics_file, rows)
             timing = {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)}
-            self._write(self.folder.timing_file, [timing])
+            self._write(self.folder.timing_file, [{**timing, "memory": largest_memory()}])
             self.display.show_metrics(rows)
         if last or step % schedule.eval_every == 0:
             self._evaluate_or_save(state, step, speed)
@@ -194,4 +194,4 @@ class Session:
         with folder.writing(folder.checkpoint_file):
             folder.path.stat()  # if the folder was removed, fail instead of making it again
             sizes = {file.name: metrics.sync(file) for file in (folder.metrics_file, folder.evaluations_file)}
-            checkpoint.save(folder.checkpoint_file, state, {"sizes": sizes})
+            checkpoint.save(folder.checkpoint_file, state, {"sizes": sizes, "arithmetic": arithmetic(self.sharding)})
