@@ -30,6 +30,7 @@ from mvl.runs.distributed import Team
 from mvl.runs.evaluation import evaluation_rows
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.planning import build_followers, planner_of
+from mvl.runs.tracking import Tracking
 from mvl.types import Key
 
 Source = Rows | Mapped
@@ -70,11 +71,12 @@ class Session:
         workers: int | None,
         sharding: BatchSharding | None = None,
         places: Places | None = None,
+        tracking: Tracking | None = None,
     ) -> None:
         """With `places`, evaluations plan on a graph over them."""
         self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
         self.data, self.validation, self.sharding, self.team = data, validation, sharding, Team()
-        self.places = places
+        self.places, self.tracking = places, tracking or Tracking((), folder, description)
         self.learner = Learner(description.fitted, description.shapes)
         self.seeds = list(description.experiment.seeds)
         evaluates = description.task.simulated and self.team.first
@@ -87,6 +89,7 @@ class Session:
         self.environments.__enter__()
 
     def __exit__(self, *exception: Any) -> None:
+        self.tracking.finish()
         self.environments.__exit__(*exception)
 
     def run(self, state: State | None) -> None:
@@ -102,6 +105,7 @@ class Session:
             if team.first and self._evaluation_missing(start):
                 self._evaluate_or_save(first, start, 0.0)
                 self._save(first)
+            self.tracking.start(self.display.print_line)
             team.exchange()  # the others wait for the first process
             self.display.advance(start, 0.0, "compiling")
             began, busy, counted = time.monotonic(), 0.0, 0
@@ -121,6 +125,7 @@ class Session:
     def _after_dispatch(self, state: State, step: int, columns: dict[str, np.ndarray], speed: float, stopping: bool) -> None:
         """Log, evaluate and save where the schedule asks for it at this step."""
         schedule, last = self.schedule, step == self.schedule.steps
+        tracked: list[dict[str, Any]] = []
         self.display.advance(step, speed)
         if last or step % schedule.log_every == 0:
             rows = metrics.mean_rows(columns, self.seeds, step)
@@ -128,8 +133,11 @@ class Session:
             timing = {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)}
             self._write(self.folder.timing_file, [{**timing, "memory": largest_memory()}])
             self.display.show_metrics(rows)
+            tracked += rows
         if last or step % schedule.eval_every == 0:
-            self._evaluate_or_save(state, step, speed)
+            tracked += self._evaluate_or_save(state, step, speed)
+        if tracked:
+            self.tracking.log(step, tracked)
         if last or stopping or step % schedule.save_every == 0:
             self._save(state)
 
@@ -143,8 +151,8 @@ class Session:
         planned = step > 0 and (step == self.schedule.steps or step % self.schedule.eval_every == 0)
         return planned and all(row["step"] != step for row in metrics.read(self.folder.evaluations_file))
 
-    def _evaluate_or_save(self, state: State, step: int, speed: float) -> None:
-        """Evaluate; if that fails, save the run first, and evaluate this step when it is continued."""
+    def _evaluate_or_save(self, state: State, step: int, speed: float) -> list[dict[str, Any]]:
+        """Evaluate, and return the rows; if that fails, save the run first, and evaluate this step when it is continued."""
         try:
             rows = self._evaluate(state, step, speed)
         except MvlError as error:
@@ -153,6 +161,7 @@ class Session:
                 f"step {step} is saved (continue with: mvl train --resume {self.folder.path}), but cannot be evaluated: {error}"
             ) from None
         self._write(self.folder.evaluations_file, rows)
+        return rows
 
     def _evaluate(self, state: State, step: int, speed: float) -> list[dict[str, Any]]:
         """Rows for evaluations.jsonl: losses on validation data, and success rates if there is an environment."""
