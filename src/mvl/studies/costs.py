@@ -38,7 +38,7 @@ def work(experiment: Experiment, observation: int) -> float:
     for axis, name in recipe.names().items():
         part: Any = getattr(recipe, axis)
         passes = PASSES.get(name, PASSES_OF_OTHERS) * prod(getattr(part, setting, 1) for setting in MULTIPLIERS)
-        sizes: list[int] = [2 * observation, *getattr(part, "widths", usual)]
+        sizes: list[int] = [2 * observation * recipe.learning.history, *getattr(part, "widths", usual)]
         found += passes * sum(2.0 * inputs * outputs for inputs, outputs in pairwise(sizes))
     return recipe.learning.batch_size * found
 

@@ -131,7 +131,8 @@ def _key(experiment: Experiment, machine: Machine, seeds: int) -> str:
     recipe, native = experiment.recipe, os.environ.get("MVL_NATIVE", "1")
     parts = [f"{name}({_settings(getattr(recipe, axis))})" for axis, name in recipe.names().items()]
     versions = f"mvl {__version__}", f"jax {jax.__version__}", f"native {native}"
-    return ", ".join([machine.device, *versions, f"{seeds} seeds", f"batch {recipe.learning.batch_size}", *parts])
+    learning = f"batch {recipe.learning.batch_size}, history {recipe.learning.history}, chunk {recipe.learning.chunk}"
+    return ", ".join([machine.device, *versions, f"{seeds} seeds", learning, *parts])
 
 
 def _settings(part: Any) -> str:

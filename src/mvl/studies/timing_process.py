@@ -51,14 +51,15 @@ def step(experiment: dict[str, Any], sizes: list[int], seeds: int) -> float:
     from mvl.experiment import Experiment
     from mvl.learn.learner import Learner
     from mvl.learn.loop import initial_state, over_seeds
-    from mvl.types import Shapes
+    from mvl.runs.data import shapes_of, statistics_of
 
     normal = np.random.default_rng(0).normal
     walks = [(normal(size=(201, sizes[0])).cumsum(axis=0), np.tanh(normal(size=(201, sizes[1])))) for _ in range(50)]
     data = Dataset.from_episodes(walks)
     recipe = Experiment.from_json(experiment).recipe
-    learner = Learner(recipe.fit(data.statistics), Shapes(sizes[0], sizes[1], sizes[0]))
-    rows, state = on_device(data), initial_state(learner, list(range(seeds)))
+    history = recipe.learning.history
+    learner = Learner(recipe.fit(statistics_of(data, None, history)), shapes_of(data, recipe.learning))
+    rows, state = on_device(data, history=history), initial_state(learner, list(range(seeds)))
     run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, STEPS_PER_CALL), seeds, shared=1))
     wait: Callable[[Any], Any] = jax.block_until_ready
     wait(run(state, rows))  # compiles
