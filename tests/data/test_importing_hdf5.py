@@ -193,10 +193,10 @@ def test_bad_files_are_refused_at_once(tmp_path, mistake):
         file["observations/qpos"], file["qpos"], file["action"] = (np.zeros((12, 2), np.float32) for _ in range(3))
     with h5py.File(tmp_path / "demos" / "episode_1.hdf5", "a") as file:
         change(file)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(DataError, match=rf"episode_1\.hdf5.*{message}"):
         import_data(tmp_path / "demos", tmp_path / "out.npz")
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
     assert [path.name for path in tmp_path.iterdir()] == ["demos"]
 
 
