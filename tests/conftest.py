@@ -15,6 +15,7 @@ import pytest
 
 from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device
+from mvl.data.signals import Signal, Signals
 from mvl.errors import MvlError
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
@@ -69,6 +70,14 @@ def walk(episodes: int = 6, rows: int = 21, dimensions: int = 2, seed: int = 0) 
         states = np.concatenate([np.zeros((1, dimensions)), np.cumsum(0.1 * actions[:-1], axis=0)])
         made.append((states + generator.normal(size=dimensions), actions))
     return Dataset.from_episodes(made)
+
+
+def discrete(data: Dataset, levels: tuple[int, ...], seed: int = 0) -> Dataset:
+    """The same walks with other actions: so many levels in each dimension, 0 for a continuous one."""
+    generator, count = np.random.default_rng(seed), len(data.observations)
+    columns = [generator.integers(n, size=count) if n else generator.uniform(-1, 1, count) for n in levels]
+    signals = Signals(actions=tuple(Signal(f"a{i}", (f"a{i}",), "", tuple(map(float, range(n)))) for i, n in enumerate(levels)))
+    return replace(data, actions=np.stack(columns, axis=1).astype(np.float32), signals=signals)
 
 
 @pytest.fixture

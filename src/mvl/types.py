@@ -28,12 +28,15 @@ class Shapes(NamedTuple):
 
     observation: int
     action: int
+    """Length of an action as a vector, in which a discrete dimension of more than two levels is one-hot (`mvl.nets.heads`)."""
     goal: int
     """Length of a raw goal."""
     represented: int = 0
     """Length of a represented goal."""
     plain: bool = True
     """Whether a represented goal is the goal state itself."""
+    levels: tuple[int, ...] = ()
+    """How many levels each dimension of an action has, 0 for a continuous one; empty: all are continuous."""
 
 
 class Statistics(NamedTuple):
@@ -79,15 +82,36 @@ class Field(NamedTuple):
         return self._replace(points=self.points[:count], goals=self.goals[:count], values_at_points=values)
 
 
-class GoalView(NamedTuple):
-    """A representation as a policy uses it, with its parameters and random key bound."""
+class ActionHead(Protocol):
+    """The distribution of actions that the outputs (..., a) of a policy's network stand for; actions are vectors (..., a)."""
+
+    def log_prob(self, outputs: Array, batch: Batch) -> Array:
+        """Log-probability of the logged actions, (batch,)."""
+        ...
+
+    def error(self, outputs: Array, batch: Batch) -> Array:
+        """How far the most likely actions are from the logged ones, ()."""
+        ...
+
+    def sample(self, key: Key, outputs: Array, temperature: Array) -> Array:
+        """Actions drawn at a temperature; at 0, the most likely ones."""
+        ...
+
+    def expected(self, outputs: Array) -> Array:
+        """Mean actions, which depend smoothly on the outputs."""
+        ...
+
+
+class PolicyView(NamedTuple):
+    """What a policy uses of the rest: the representation, with parameters and random key bound, and the action head."""
 
     encode: Encode
     project: Callable[[Array], Array]  # any vector -> the nearest represented goal
+    head: ActionHead
 
 
 Act: TypeAlias = Callable[["Array", "Array"], "Array"]
-"""States (..., d) and raw goals (..., g) -> the policy's actions, without gradient."""
+"""States (..., d) and raw goals (..., g) -> the policy's actions as vectors, without gradient."""
 
 
 class ValueFunctions(NamedTuple):
@@ -201,14 +225,16 @@ class Policy(Protocol):
 
     needs: ClassVar[frozenset[str]]
     """Names of the `ValueFunctions` that the value must offer."""
+    discrete: ClassVar[bool]
+    """Whether it can have discrete actions; a policy that does not say so has continuous ones only."""
 
     @property
     def request(self) -> BatchRequest: ...
 
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 
-    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss: ...
+    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: PolicyView, key: Key) -> Loss: ...
 
-    def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
-        """Actions (..., a) for states (..., d) and raw goals (..., g)."""
+    def act(self, params: Params, states: Array, goals: Array, view: PolicyView, key: Key, temperature: Array) -> Array:
+        """Actions as vectors (..., a) for states (..., d) and raw goals (..., g)."""
         ...

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tyro
 
-from conftest import small_recipe, walk
+from conftest import discrete, small_recipe, walk
 from contracts.cube import LEGAL, covering, pairs, refusal
 from mvl import registry
 from mvl.data.dataset import Dataset
@@ -24,9 +24,9 @@ COVER = covering(LEGAL)
 REST = [name for name in LEGAL if name not in COVER]
 
 
-def one_step(name: str, dimensions: int, oracle: bool = False):
+def one_step(name: str, dimensions: int, oracle: bool = False, levels: tuple[int, ...] = ()):
     """One jitted step twice over; everything finite, bit for bit the same, and an action in range."""
-    data = walk(dimensions=dimensions)
+    data = discrete(walk(dimensions=dimensions), levels) if levels else walk(dimensions=dimensions)
     if oracle:  # goals are told by fewer numbers than states
         data = Dataset(data.observations, data.actions, data.ends, oracle=data.observations[:, :1] * 2)
     learner = Learner(small_recipe(name).fit(data.statistics), shapes_of(data))
@@ -42,8 +42,9 @@ def one_step(name: str, dimensions: int, oracle: bool = False):
     after, metrics, action = first
     assert all(np.isfinite(np.asarray(value)).all() for value in jax.tree.leaves((after.params, metrics)))
     assert all((np.asarray(a) == np.asarray(b)).all() for a, b in zip(*map(jax.tree.leaves, (first, again)), strict=True))
-    assert action.shape == (dimensions,)
-    assert float(jnp.abs(action).max()) <= 1
+    assert action.shape == (len(levels) or dimensions,)
+    for number, count in zip(action.tolist(), levels or dimensions * [0], strict=True):
+        assert number in range(count) if count else abs(number) <= 1
 
 
 @pytest.mark.parametrize(("name", "dimensions"), [*[(name, 4) for name in COVER], ("gcivl-mvl", 1), ("dual-mvl", 1)])
@@ -55,6 +56,23 @@ def test_a_step_is_finite_and_reproducible(name, dimensions):
 def test_oracle_goals_are_taken(name):
     """One of each kind that makes something of them: told as they are, distilled, embedded like a state, seen from a state."""
     one_step(name, 3, oracle=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"), [("dual", (5,)), ("hiql", (0, 2, 3)), ("gciql-mvl", (2, 0)), ("trl", (3, 2)), ("coe", (4,))]
+)
+def test_discrete_actions_are_taken(name, levels):
+    """One of each use: imitated, by a low policy, the critic's gradient, at a midpoint, and chosen within the value's loss."""
+    one_step(name, 2, levels=levels)
+
+
+def test_a_policy_without_discrete_actions_is_refused_with_those_that_have_them():
+    small_recipe("fbc").check_actions(())
+    with pytest.raises(UsageError, match="flow has continuous actions only, but action dimension 1 .* policies that fit: clone"):
+        small_recipe("fbc").check_actions((0, 2))
+    flow = small_recipe("gciql", policy=make_part("policy", "flow"))
+    with pytest.raises(UsageError, match="policies that fit: advantage_weighted, clone, gradient, hierarchical"):
+        flow.check_actions((2,))
 
 
 @pytest.mark.cube

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from mvl.data.signals import Dimension, Inputs, Signal, Signals, dimension_names, dimensions, grouped, vector_of
+from mvl.data.signals import Dimension, Signal, Signals, dimension_names, dimensions, grouped, vector_of
 from mvl.errors import UsageError
 
 ARM = (
@@ -91,18 +91,3 @@ def test_an_angle_is_given_as_the_angle():
 def test_wrong_parts_are_refused_in_a_sentence(parts, message):
     with pytest.raises(UsageError, match=message):
         vector_of(ARM, parts, "goal")
-
-
-def test_inputs_subtract_the_origin_before_they_round():
-    inputs = Inputs(None, (5e6, 0.0), (1.0,))
-    assert np.allclose(inputs.vector([5e6 + 0.35, 2], "observation"), [0.35, 2], atol=1e-6)
-    assert inputs.vector([3], "goal") == [2]
-    assert inputs.vector([5e6 + 0.35, 2], "observation").dtype == np.float32
-
-
-def test_inputs_use_the_names_of_goals_if_there_are_some():
-    inputs = Inputs(Signals(observations=ARM, goals=(Signal("spot", ("u", "v")),)))
-    assert inputs.vector({"spot": [1, 2]}, "goal").tolist() == [1, 2]
-    assert Inputs(Signals(observations=TURNING)).vector({"x": 0, "yaw": 0}, "goal").tolist() == [0, 0, 1]
-    with pytest.raises(UsageError, match="the data of this policy has none; give an array"):
-        Inputs().vector({"x": 1}, "observation")

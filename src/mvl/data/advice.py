@@ -57,7 +57,8 @@ def duplicates(view: View) -> str | None:
 def wide(view: View) -> str | None:
     """Columns that are images."""
     signals = view.data.signals
-    columns = [one.column for one in dimensions(signals.observations)] if signals else ["observations"] * len(view.observations)
+    named = [one.column for one in dimensions(signals.observations)] if signals else []
+    columns = named or ["observations"] * len(view.observations)
     counts = {name: columns.count(name) for name in dict.fromkeys(columns)}
     names = [name for name, count in counts.items() if count >= WIDE]
     text = some(f"{name} has {counts[name]}" for name in names)
@@ -112,12 +113,9 @@ def standing_still(view: View) -> str | None:
 
 def apart(view: View) -> str | None:
     """Episodes that never come near each other, so that nothing can be stitched."""
-    count = len(view.data.ends)
-    if count < 3 or len(view.observations) > WIDE or not view.changing.any() or not view.lengths.any():
+    if len(view.data.ends) < 3 or len(view.observations) > WIDE or not view.lengths.any():
         return None
-    closest = closest_approaches(view.data)
-    scaled = np.linalg.norm(view.data.steps[:, view.changing] / _deviation(view.data)[view.changing], axis=1)
-    distance = np.median(closest) / np.median(scaled[scaled > 0])
+    distance = float(np.median(closest_approaches(view.data)))
     if distance <= APART:
         return None
     fixed = _fixed_in_episodes(view.data) & view.changing
@@ -127,24 +125,21 @@ def apart(view: View) -> str | None:
 
 
 def closest_approaches(data: Dataset) -> np.ndarray:
-    """For some episodes, the distance of their closest state to a state of another one, in standard deviations, (episodes,)."""
-    scale = _deviation(data)
-    every = max(1, len(data.observations) // OTHERS)
-    rows = np.arange(0, len(data.observations), every)
+    """For some episodes, the distance of their closest state to one of another episode, in median steps, (episodes,).
+
+    Dimensions are divided by their standard deviations.
+    """
+    rows = np.arange(0, len(data.observations), max(1, len(data.observations) // OTHERS))
+    std = data.observations[rows].std(axis=0)
+    scale = np.where(std > 0, std, 1)
     others, owner = data.observations[rows] / scale, np.searchsorted(data.ends, rows)
-    squares = np.square(others).sum(axis=1)
+    steps: np.ndarray = np.linalg.norm(data.steps[:: max(1, len(data.steps) // OTHERS)] / scale, axis=1)
     found = []
     for episode in np.linspace(0, len(data.ends) - 1, min(EPISODES, len(data.ends))).astype(int):
         states = data.observations[np.linspace(data.starts[episode], data.ends[episode], STATES).astype(int)] / scale
-        distances = np.square(states).sum(axis=1)[:, None] + squares - 2 * states @ others.T
-        found.append(np.sqrt(max(0.0, distances[:, owner != episode].min())))
-    return np.array(found)
-
-
-def _deviation(data: Dataset) -> np.ndarray:
-    """Standard deviation of each observation dimension; 1 of constant ones."""
-    std = data.observations.std(axis=0, dtype=np.float64)
-    return np.where(std > 0, std, 1).astype(np.float32)
+        squares = np.square(states).sum(axis=1)[:, None] + np.square(others).sum(axis=1) - 2 * states @ others.T
+        found.append(np.sqrt(squares.min(axis=0)[owner != episode].clip(0).min()))
+    return np.array(found) / (np.median(steps[steps > 0]) if steps.any() else np.inf)
 
 
 def _fixed_in_episodes(data: Dataset) -> np.ndarray:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mvl.data.memory_map import chunks
-from mvl.data.signals import Signals
+from mvl.data.signals import KINDS, Signals
 from mvl.errors import DataError
 
 
@@ -45,9 +45,10 @@ def as_origin(values: ArrayLike, of: np.ndarray, name: str, source: str) -> np.n
 
 def check_signals(signals: Signals, states: np.ndarray, actions: np.ndarray, goals: np.ndarray | None, source: str) -> None:
     """Raise if there is not one name for every dimension."""
-    groups = [("observations", signals.observations, states), ("actions", signals.actions, actions)]
-    groups += [("goals", signals.goals, goals)] if goals is not None and signals.goals else []
-    for kind, group, array in groups:
+    groups = [(signals.observations, states), (signals.actions, actions), (signals.goals, goals)]
+    for kind, (group, array) in zip(KINDS, groups, strict=True):
+        if not group or array is None:
+            continue
         named = sum(len(signal.labels) for signal in group)
         if named != array.shape[1]:
             raise DataError(

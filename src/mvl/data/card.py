@@ -52,7 +52,7 @@ def _table(dataset: Dataset) -> list[str]:
     """Lines with the ranges of all dimensions, in the units of the source."""
     rows = [*_rows(dataset, "observations"), *_rows(dataset, "actions")]
     width = max(16, max(len(name) for name, _ in rows) + 2)
-    head = f"{'':<{width}}{'lowest':>10}{'highest':>10}{'mean':>10}{'std':>10}{'mean step':>11}"
+    head = f"{'':<{width}}{'lowest':>11}{'highest':>11}{'mean':>11}{'std':>11}{'mean step':>11}"
     return [head, *(f"{name:<{width}}{text}" for name, text in rows)]
 
 
@@ -82,7 +82,7 @@ def _numbers(dataset: Dataset, kind: str, values: np.ndarray, places: slice) -> 
     mean, std = values.mean(axis=0, dtype=np.float64) * scale + shift, values.std(axis=0, dtype=np.float64) * scale
     shown = [low.min(), high.max(), mean.mean(), std.mean()]
     steps = f"{np.abs(dataset.steps[:, places]).mean():>11.4g}" if kind == "observations" else ""
-    return "".join(f"{number:>10.4g}" for number in shown) + steps
+    return "".join(f"{number:>11.4g}" for number in shown) + steps
 
 
 def _units(dataset: Dataset, kind: str, places: slice) -> tuple[np.ndarray, np.ndarray]:

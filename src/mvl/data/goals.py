@@ -8,6 +8,7 @@ from jax import Array
 
 from mvl.batches import Batch, BatchRequest, GoalMix, Goals, Midpoints, Waypoints, Windows
 from mvl.data.dataset import Dataset
+from mvl.data.normalization import Normalization
 from mvl.types import Key
 
 Indexable = Any
@@ -26,13 +27,17 @@ class Rows(NamedTuple):
     final_goals: Indexable  # (rows,) the last row of the same episode that may be a goal
 
 
-def on_device(dataset: Dataset) -> Rows:
-    """Copy a dataset to the default device."""
-    observations = jnp.asarray(dataset.observations)
+def on_device(dataset: Dataset, normalization: Normalization | None = None) -> Rows:
+    """Copy a dataset to the default device, standardized if asked for."""
+    observations, oracle = dataset.observations, dataset.oracle
+    if normalization:
+        observations = normalization.observations.standardized(observations)
+        oracle = oracle if oracle is None else normalization.goals.standardized(oracle)
+    states = jnp.asarray(observations)
     return Rows(
-        observations,
+        states,
         jnp.asarray(dataset.actions),
-        observations if dataset.oracle is None else jnp.asarray(dataset.oracle),
+        states if oracle is None else jnp.asarray(oracle),
         jnp.asarray(dataset.transitions, jnp.int32),
         jnp.asarray(dataset.early, jnp.int32),
         jnp.asarray(dataset.first_rows, jnp.int32),

@@ -18,9 +18,8 @@ SEEN_ROWS, SEEN_EPISODES = 20_000, 40
 
 def labels(data: Dataset, kind: str) -> list[str]:
     """Names of the dimensions of observations or actions, without units; numbered if the data has none."""
-    if data.signals:
-        return [label for signal in getattr(data.signals, kind) for label in signal.labels]
-    return [f"{kind}_{i}" for i in range(getattr(data, kind).shape[1])]
+    named = [label for signal in getattr(data.signals, kind) for label in signal.labels] if data.signals else []
+    return named or [f"{kind}_{i}" for i in range(getattr(data, kind).shape[1])]
 
 
 def some(names: Iterable[str]) -> str:
@@ -54,7 +53,7 @@ class View:
     def continuous(self) -> np.ndarray:
         """Which action dimensions are not discrete and take more than one value, (a,)."""
         moving = self.data.actions.min(axis=0) < self.data.actions.max(axis=0)
-        if self.data.signals:
+        if self.data.signals and self.data.signals.actions:
             moving &= [not signal.levels for signal in self.data.signals.actions for _ in signal.labels]
         return np.asarray(moving)
 

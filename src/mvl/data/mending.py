@@ -236,15 +236,11 @@ def _as_sines(mending: Mending, signals: Signals, sample: Sequence[Checked]) -> 
         return None
     groups = by_kind(signals)
     check_names("--wrap", mending.wrap, groups["observations"] + groups["goals"])
-    observations = _periods(mending, groups["observations"], [one.observations for one in sample])
-    goals = _periods(mending, groups["goals"], [one.goals for one in sample if one.goals is not None])
-    groups["observations"] = _turning(groups["observations"], observations)
-    groups["goals"] = _turning(groups["goals"], goals)
-    return Mended(partial(transforms.turned, observations=observations, goals=goals), from_kinds(groups, signals.hz))
-
-
-def _turning(group: Sequence[Dimension], periods: Sequence[float]) -> list[Dimension]:
-    return [one._replace(period=period) for one, period in zip(group, periods, strict=True)]
+    for kind, arrays in (("observations", [one.observations for one in sample]), ("goals", [one.goals for one in sample])):
+        periods = _periods(mending, groups[kind], [array for array in arrays if array is not None])
+        groups[kind] = [one._replace(period=period) for one, period in zip(groups[kind], periods, strict=True)]
+    change = partial(transforms.turned, observations=groups["observations"], goals=groups["goals"])
+    return Mended(change, from_kinds(groups, signals.hz))
 
 
 def _periods(mending: Mending, among: Sequence[Dimension], arrays: Sequence[np.ndarray]) -> list[float]:

@@ -18,6 +18,7 @@ from mvl.batches import Batch
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows
 from mvl.data.memory_map import take
+from mvl.data.normalization import Moments, Normalization
 
 Drawn = TypeVar("Drawn", Batch, list[Batch])
 
@@ -77,9 +78,11 @@ class Mapped(NamedTuple):
     rows: Rows
     """What sampling needs, with tables that return requests."""
     tables: dict[str, np.ndarray]
+    moments: dict[str, Moments] = {}
+    """Of the tables whose rows are standardized after they are read."""
 
     @classmethod
-    def of(cls, dataset: Dataset) -> "Mapped":
+    def of(cls, dataset: Dataset, normalization: Normalization | None = None) -> "Mapped":
         lengths = np.diff(np.concatenate([[-1], dataset.ends]))
         ends = jnp.asarray(dataset.ends, jnp.int32)
         goals = "observations" if dataset.oracle is None else "oracle"
@@ -94,7 +97,8 @@ class Mapped(NamedTuple):
         )
         tables = {"observations": dataset.observations, "actions": dataset.actions}
         tables |= {} if dataset.oracle is None else {"oracle": dataset.oracle}
-        return cls(rows, tables)
+        moments = {"observations": normalization.observations, "oracle": normalization.goals} if normalization else {}
+        return cls(rows, tables, moments)
 
     def look_up(self, drawn: Drawn) -> Drawn:
         """A batch or several with every request replaced by its rows.
@@ -112,6 +116,8 @@ class Mapped(NamedTuple):
 
     def _rows(self, table: str, requests: dict[bytes, np.ndarray]) -> dict[bytes, np.ndarray]:
         taken = take(self.tables[table], np.stack(list(requests.values())))
+        if table in self.moments:
+            taken = self.moments[table].standardized(taken)
         return dict(zip(requests, taken, strict=True))
 
     def bytes_of(self, drawn: Drawn) -> int:

@@ -1,7 +1,7 @@
 """What the dimensions of observations, actions and goals mean: names, units and rate, from the import to the policy."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -138,20 +138,21 @@ def vector_of(signals: tuple[Signal, ...], parts: Mapping[str, ArrayLike], what:
     missing = [one.label for i, one in enumerate(source) if i not in found]
     if missing:
         raise UsageError(f"{what} lacks {', '.join(missing)}; give {_listed(source)}.")
-    values = [np.stack(stored(found[i], one.period), axis=-1) for i, one in enumerate(source)]
     try:
-        rows = np.broadcast_shapes(*(value.shape[:-1] for value in values))
+        return stored(np.stack(np.broadcast_arrays(*(found[i] for i in range(len(source)))), axis=-1), source)
     except ValueError:
         raise UsageError(f"the parts of {what} differ in their numbers of rows; make them equal.") from None
-    return np.concatenate([np.broadcast_to(value, (*rows, value.shape[-1])) for value in values], axis=-1)
 
 
-def stored(values: np.ndarray, period: float) -> tuple[np.ndarray, ...]:
-    """The numbers that a dimension is stored as: the values themselves, or sine and cosine of angles that wrap."""
-    if not period:
-        return (values,)
-    angle = 2 * np.pi / period * values
-    return np.sin(angle), np.cos(angle)
+def stored(values: np.ndarray, source: Sequence[Dimension]) -> np.ndarray:
+    """Values of the source as they are stored, (..., d) -> (..., e): angles that wrap become sine and cosine."""
+    if not any(one.period for one in source):
+        return values
+    columns = []
+    for i, one in enumerate(source):
+        angle = 2 * np.pi / one.period * values[..., i] if one.period else None
+        columns += [values[..., i]] if angle is None else [np.sin(angle), np.cos(angle)]
+    return np.stack(columns, axis=-1)
 
 
 def _part(given: ArrayLike, size: int, what: str) -> np.ndarray:
@@ -180,28 +181,3 @@ def _listed(source: list[Dimension]) -> str:
     for one in source:
         counts[one.column] = counts.get(one.column, 0) + 1
     return ", ".join(f"{name} ({count})" for name, count in counts.items())
-
-
-class Inputs(NamedTuple):
-    """How observations and goals in the units of the source become those of the data."""
-
-    signals: Signals | None = None
-    origin: tuple[float, ...] | None = None
-    """Subtracted from observations; None: nothing is."""
-    goal_origin: tuple[float, ...] | None = None
-    """Subtracted from goals."""
-
-    def vector(self, given: ArrayLike | Mapping[str, ArrayLike], what: str) -> np.ndarray:
-        """An observation or a goal, given as an array or by the names of its parts, as float32 with the origin subtracted."""
-        array = self._named(given, what) if isinstance(given, Mapping) else numbers(given, what)
-        origin = self.goal_origin if what == "goal" else self.origin
-        if origin is not None and array.shape[-1:] == (len(origin),):  # arrays of another size are refused by the policy
-            array = array - np.asarray(origin)
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, which is refused, too
-            return array.astype(np.float32)
-
-    def _named(self, parts: Mapping[str, ArrayLike], what: str) -> np.ndarray:
-        if self.signals is None:
-            raise UsageError(f"{what} is given by names, but the data of this policy has none; give an array.")
-        signals = self.signals.goals if what == "goal" and self.signals.goals else self.signals.observations
-        return vector_of(signals, parts, what)

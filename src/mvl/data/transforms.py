@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mvl.data.signals import stored
+from mvl.data.signals import Dimension, stored
 from mvl.data.sources.episodes import Checked
 
 Join = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -92,13 +92,7 @@ def shortest(difference: np.ndarray, period: float) -> np.ndarray:
     return (difference + period / 2) % period - period / 2 if period else difference
 
 
-def as_stored(values: np.ndarray, periods: Sequence[float]) -> np.ndarray:
-    """Dimensions with angles that wrap (period not 0) replaced by sine and cosine, (rows, d) -> (rows, e)."""
-    columns = [column for i, period in enumerate(periods) for column in stored(values[:, i], period)]
-    return np.stack(columns, axis=1)
-
-
-def turned(episode: Checked, observations: Sequence[float], goals: Sequence[float]) -> Checked:
-    """Angles of observations and goals as sine and cosine, by the period of each dimension; 0 leaves it as it is."""
-    told = None if episode.goals is None else as_stored(episode.goals, goals)
-    return episode._replace(observations=as_stored(episode.observations, observations), goals=told)
+def turned(episode: Checked, observations: Sequence[Dimension], goals: Sequence[Dimension]) -> Checked:
+    """Angles of observations and goals that have a period as sine and cosine."""
+    told = None if episode.goals is None else stored(episode.goals, goals)
+    return episode._replace(observations=stored(episode.observations, observations), goals=told)

@@ -1,12 +1,17 @@
 """Trained policies from run folders: act(observation, goal)."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mvl.data.actions import ActionUnits
+from mvl.data.inputs import Inputs
+from mvl.data.signals import Signals
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
 from mvl.recipes.presets import PlannerName
@@ -17,6 +22,10 @@ if TYPE_CHECKING:
     from mvl.planning.following import Follower
 
 
+Given = ArrayLike | Mapping[str, ArrayLike]
+"""An observation or a goal in the units of the source: an array, or its parts by name."""
+
+
 class LoadedPolicy:
     """A trained policy; its random draws are seeded, so the same calls in the same order give the same actions."""
 
@@ -25,35 +34,38 @@ class LoadedPolicy:
         learner: Learner,
         params: Parameters,
         seed: int = 0,
-        action_range: list[list[float]] | None = None,
+        units: ActionUnits | None = None,
         follower: "Follower | None" = None,
+        inputs: Inputs | None = None,
     ) -> None:
         self.shapes: Shapes = learner.shapes
+        self._inputs = inputs or Inputs()
         self._params, self._key = params, jax.random.key(seed)
-        self._range = None if action_range is None else np.asarray(action_range, np.float32)
+        self._units = units or ActionUnits()
         self._act = jax.jit(learner.act)
         self._values = jax.jit(learner.values)
         self._follower = follower
         self._planned_for: np.ndarray | None = None
 
-    def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
+    @property
+    def signals(self) -> Signals | None:
+        """Names and units of observations, actions and goals, and the rate; None if the data had none."""
+        return self._inputs.signals
+
+    def act(self, observation: Given, goal: Given, temperature: float = 0.0) -> np.ndarray:
         """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
-        They are in [-1, 1], or in the units of the data if its actions were rescaled when it was imported. A policy that
+        Both may be given by the names of their parts: `{"joint_positions": ..., "gripper": ...}`.
+        They are in the units of the source if its actions were rescaled or discrete, otherwise in [-1, 1]. A policy that
         plans remembers its path: each row is an episode, and a new plan is made when the goals change, or after `reset`.
         """
         observation, goal = self._checked(observation, goal)
         if self._follower:
             goal = self._subgoal(self._follower, observation, goal)
         self._key, key = jax.random.split(self._key)
-        action = np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature)))
-        if self._range is None:
-            return action
-        low, high = self._range
-        scaled: np.ndarray = low + (action + 1) / 2 * (high - low)
-        return scaled
+        return self._units.original(np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature))))
 
-    def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    def value(self, observation: Given, goal: Given) -> np.ndarray:
         """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""
         return np.asarray(self._values(self._params, *self._checked(observation, goal), self._key))
 
@@ -76,11 +88,11 @@ class LoadedPolicy:
             self._planned_for = goals.copy()
         return follower.subgoals(states).reshape(*shape, -1)
 
-    def _checked(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _checked(self, observation: Given, goal: Given) -> tuple[np.ndarray, np.ndarray]:
         """Both as finite float32 arrays of the expected sizes; anything else is refused."""
         pair = []
-        for name, array, size in (("observation", observation, self.shapes.observation), ("goal", goal, self.shapes.goal)):
-            array = np.asarray(array, np.float32)
+        for name, given, size in (("observation", observation, self.shapes.observation), ("goal", goal, self.shapes.goal)):
+            array = self._inputs.vector(given, name)
             if array.ndim == 0 or array.shape[-1] != size:
                 raise UsageError(f"{name} has shape {array.shape}; its last axis must have length {size}.")
             if not np.isfinite(array).all():
@@ -106,4 +118,4 @@ def load_policy(run: Path | str, seed: int | None = None, plan: PlannerName | No
 
         graph = planner_of(description.experiment.schedule, plan)
         follower = followers(Path(run), description, learner, state, graph)[index] if graph else None
-    return LoadedPolicy(learner, params, action_range=description.data.get("action_range"), follower=follower)
+    return LoadedPolicy(learner, params, units=description.action_units, follower=follower, inputs=description.inputs)

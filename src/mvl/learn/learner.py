@@ -12,9 +12,11 @@ from jax.lax import stop_gradient
 from mvl import registry
 from mvl.batches import Batch
 from mvl.data.goals import Rows, sample
+from mvl.data.normalization import Normalization
 from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
 from mvl.learn.optimizer import Variables, adam_step, optimizer
+from mvl.nets.heads import ActionHead
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import (
@@ -22,12 +24,12 @@ from mvl.types import (
     CountsSteps,
     Encode,
     Field,
-    GoalView,
     HasSurface,
     Key,
     Loss,
     Metrics,
     Params,
+    PolicyView,
     Projects,
     Regresses,
     Shapes,
@@ -87,6 +89,12 @@ class Learner:
     recipe: Recipe
     shapes: Shapes
     """Sizes of the data; those of represented goals are derived from the recipe."""
+    normalization: Normalization | None = None
+    """How `act`, `values` and `steps_to_go` standardize what they are given. The rows of batches are standardized before."""
+
+    @property
+    def head(self) -> ActionHead:
+        return ActionHead(self.shapes.levels)
 
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
@@ -113,6 +121,7 @@ class Learner:
         If a step is given, the regularizer has no weight before `regularizer_start`.
         """
         recipe = self.recipe
+        batch = self.head.with_vectors(batch)
         rep_key, view_key, regularizer_key, actor_view_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
         shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
@@ -142,11 +151,11 @@ class Learner:
         values = value.state_value(params, batch.observations, encode(batch.observations, batch.value_goals.vectors))
         return value.regress(values, params, targets, batch, encode), values
 
-    def view(self, params: Parameters, key: Key) -> GoalView:
-        """Goals as represented; every call within a step uses the same random draw."""
+    def view(self, params: Parameters, key: Key) -> PolicyView:
+        """What the policy uses of the other parts; every call within a step uses the same random draw."""
         rep = self.recipe.representation
         project = rep.project if isinstance(rep, Projects) else lambda vectors: vectors
-        return GoalView(lambda states, goals: rep.encode(params.representation, states, goals, key), project)
+        return PolicyView(lambda states, goals: rep.encode(params.representation, states, goals, key), project, self.head)
 
     def fields(
         self, params: Parameters, downstream: Parameters, targets: Targets, batch: Batch, key: Key, values: Array | None
@@ -227,18 +236,29 @@ class Learner:
         """One step for each of the batches, which are stacked along a leading axis."""
         return jax.lax.scan(self.update, state, batches)
 
+    def inputs(self, states: Array, goals: Array) -> tuple[Array, Array]:
+        """Observations and goals as the data has them, in the units of the networks."""
+        if self.normalization is None:
+            return states, goals
+        return self.normalization.observations.standardized(states), self.normalization.goals.standardized(goals)
+
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
-        """The policy's actions for goals as the data has them."""
+        """The policy's actions for observations and goals as the data has them."""
+        return self.head.from_vectors(self._act(params, *self.inputs(states, goals), key, temperature))
+
+    def _act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        """The policy's actions as vectors, for what `inputs` returns."""
         view_key, act_key = jax.random.split(key)
         return self.recipe.policy.act(params.policy, states, goals, self.view(params, view_key), act_key, temperature)
 
     def values(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
         """Values to plot: V(s, g) averaged over heads, or the critic at the policy's own action."""
+        states, goals = self.inputs(states, goals)
         value, represented = self.value_functions(params), self.view(params, key).encode(states, goals)
         if value.state_value:
             return value.state_value(states, represented).mean(axis=0)
         if value.critic:
-            return value.critic(states, self.act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
+            return value.critic(states, self._act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
         raise UsageError("this recipe learns no value; choose a run of one that does.")
 
     def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:

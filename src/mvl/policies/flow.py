@@ -10,7 +10,7 @@ from jax import Array
 from mvl.batches import Batch, BatchRequest
 from mvl.checks import COUNT, check_settings
 from mvl.nets.mlp import apply_mlp, init_mlp
-from mvl.types import GoalView, Key, Loss, Params, Shapes, ValueFunctions
+from mvl.types import Key, Loss, Params, PolicyView, Shapes, ValueFunctions
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Flow:
 
     needs: ClassVar[frozenset[str]] = frozenset()
     request: ClassVar[BatchRequest] = BatchRequest()
+    discrete: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_settings(self, flow_steps=COUNT, widths=COUNT)
@@ -35,7 +36,7 @@ class Flow:
         inputs = shapes.observation + shapes.represented + shapes.action + 1
         return init_mlp(key, inputs, self.widths, shapes.action, norm=True)
 
-    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss:
+    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: PolicyView, key: Key) -> Loss:
         start_key, time_key = jax.random.split(key)
         represented = view.encode(batch.observations, batch.actor_goals.vectors)
         start = jax.random.normal(start_key, batch.actions.shape)
@@ -45,7 +46,7 @@ class Flow:
         error = jnp.square(velocity - (batch.actions - start)).mean()
         return error, {"error": error}
 
-    def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
+    def act(self, params: Params, states: Array, goals: Array, view: PolicyView, key: Key, temperature: Array) -> Array:
         represented = view.encode(states, goals)
         size = params.output.bias.shape[-1]
         actions = jax.random.normal(key, (*states.shape[:-1], size))

@@ -25,6 +25,8 @@ class Learning:
     """Rate of the target networks: the share of the parameters that enters their moving average each step."""
     regularizer_start: int = 0
     """Steps that the value is trained before the regularizer is added."""
+    normalize: bool | None = None
+    """Standardize observations and goals by their mean and standard deviation in the training data; None: only for own data."""
     value_goals: GoalMix | None = None
     """Distribution of the goals that the value is trained on (default: that of the value's method)."""
     actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
@@ -91,6 +93,21 @@ class Recipe:
             f"{registry.name_of('value', self.value)} has not; values that do: {', '.join(fitting) or 'none'}."
         )
 
+    def check_actions(self, levels: tuple[int, ...]) -> None:
+        """Refuse discrete actions of the data (`Shapes.levels`) that the policy cannot have."""
+        if any(levels) and not getattr(self.policy, "discrete", False):
+            name, dimension = registry.name_of("policy", self.policy), next(i for i, count in enumerate(levels) if count)
+            raise UsageError(
+                f"policy {name} has continuous actions only, but action dimension {dimension} of the data is discrete; "
+                f"policies that fit: {self._policies_with('discrete')}."
+            )
+
+    def _policies_with(self, capability: str) -> str:
+        """Names of the policies that have a capability and that this value can serve."""
+        every = {name: registry.part_class("policy", name) for name in registry.names("policy")}
+        able = [name for name, part in every.items() if getattr(part, capability, False)]
+        return ", ".join(name for name in able if every[name].needs <= offered(self.value))
+
     def fit(self, statistics: Statistics) -> "Recipe":
         """The same recipe with the settings that are computed from the data."""
         if isinstance(self.regularizer, FitsData):
@@ -110,7 +127,8 @@ class Recipe:
         parts = {axis: _part_from_json(axis, data[axis]) for axis in registry.AXES}
         learning = data["learning"]
         streams = {name: learning[name] and GoalMix(**learning[name]) for name in ("value_goals", "actor_goals")}
-        return cls(**parts, learning=Learning(**{**learning, **streams}))
+        earlier = {"normalize": False}  # version 0.1 did not normalize
+        return cls(**parts, learning=Learning(**{**earlier, **learning, **streams}))
 
 
 def _fixed_representations() -> list[str]:

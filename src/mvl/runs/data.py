@@ -4,14 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mvl.data.actions import ActionUnits
 from mvl.data.dataset import Dataset
+from mvl.data.inputs import Inputs
+from mvl.data.normalization import Normalization
 from mvl.data.sources import npz
 from mvl.errors import MvlError, UsageError
 from mvl.experiment import DataOptions
 from mvl.files import fingerprint
 from mvl.runs.folder import Description
 from mvl.tasks import Task
-from mvl.types import Shapes
+from mvl.types import Shapes, Statistics
 
 
 def load_data(task: Task, path: Path | None, options: DataOptions) -> tuple[Dataset, Dataset]:
@@ -37,11 +40,20 @@ def data_of(description: Description, given: Dataset | None, run: Path | str) ->
 def shapes_of(dataset: Dataset) -> Shapes:
     """Sizes of observations, actions and goals in a dataset."""
     goals = dataset.observations if dataset.oracle is None else dataset.oracle
-    observation, action, goal = (array.shape[1] for array in (dataset.observations, dataset.actions, goals))
-    return Shapes(observation, action, goal, plain=dataset.oracle is None)
+    levels = ActionUnits.of(dataset).counts
+    action = sum(count if count > 2 else 1 for count in levels) or dataset.actions.shape[1]
+    return Shapes(dataset.observations.shape[1], action, goals.shape[1], plain=dataset.oracle is None, levels=levels)
+
+
+def statistics_of(dataset: Dataset, normalization: Normalization | None) -> Statistics:
+    """Statistics of the observations as a value gets them."""
+    if normalization is None:
+        return dataset.statistics
+    points = normalization.observations.standardized(dataset.sampled.observations)
+    return replace(dataset.sampled, observations=points).statistics
 
 
 def origin_of(path: Path | None, data: Dataset) -> dict[str, Any]:
     """The entry `data` of a run's description."""
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
-    return {**where, "action_range": None if data.action_range is None else data.action_range.tolist()}
+    return {**where, **ActionUnits.of(data).to_json(), **Inputs.of(data).to_json()}

@@ -20,7 +20,7 @@ from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, play
 from mvl.learn import checkpoint
 from mvl.learn.devices import BatchSharding
-from mvl.learn.learner import Learner, State
+from mvl.learn.learner import State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
 from mvl.machine import cores
 from mvl.planning.graph import Places
@@ -30,6 +30,7 @@ from mvl.runs.distributed import Team
 from mvl.runs.evaluation import evaluation_rows
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.planning import build_followers, planner_of
+from mvl.runs.restore import learner_of
 from mvl.types import Key
 
 Source = Rows | Mapped
@@ -75,7 +76,7 @@ class Session:
         self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
         self.data, self.validation, self.sharding, self.team = data, validation, sharding, Team()
         self.places = places
-        self.learner = Learner(description.fitted, description.shapes)
+        self.learner = learner_of(description)
         self.seeds = list(description.experiment.seeds)
         evaluates = description.task.simulated and self.team.first
         self.environments = Environments(description.task, workers or cores()) if evaluates else nullcontext()

@@ -4,6 +4,7 @@ import json
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,25 @@ from mvl.checks import COUNT, SEED
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows, on_device
 from mvl.data.memory_map import fits
+from mvl.data.normalization import Normalization
 from mvl.data.out_of_core import Mapped
 from mvl.data.sources import npz
 from mvl.errors import DataError, UsageError
 from mvl.experiment import DataOptions, Experiment
 from mvl.learn import checkpoint
 from mvl.learn.devices import BatchSharding, share_cores
-from mvl.learn.learner import Learner, State
+from mvl.learn.learner import State
 from mvl.learn.loop import initial_state
 from mvl.machine import free_memory
 from mvl.planning.graph import Places
 from mvl.recipes.presets import DEFAULT
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics
-from mvl.runs.data import data_of, load_data, origin_of, shapes_of
+from mvl.runs.data import data_of, load_data, origin_of, shapes_of, statistics_of
 from mvl.runs.distributed import Team
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.planning import planner_of
+from mvl.runs.restore import learner_of
 from mvl.runs.session import Session
 from mvl.tasks import Task
 
@@ -85,8 +88,9 @@ def train_experiment(experiment: Experiment, run: Path | str | None, workers: in
         experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
     train_data, validation = load_data(task, path, experiment.data)
     _check_fits(experiment.recipe, train_data, validation)
-    fitted = experiment.recipe.fit(train_data.statistics)
-    description = Description(experiment, fitted, shapes_of(train_data), origin_of(path, train_data))
+    normalization = Normalization.of(train_data) if experiment.recipe.learning.normalize else None
+    fitted = experiment.recipe.fit(statistics_of(train_data, normalization))
+    description = Description(experiment, fitted, shapes_of(train_data), origin_of(path, train_data), normalization)
     team = Team()
     _check_same(description, team)
     folder = RunFolder.create(target, description) if team.first else RunFolder(target)
@@ -138,7 +142,7 @@ def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State
     """The state to continue from, or None without a checkpoint; and the sizes of metrics and evaluations at that time."""
     if not folder.checkpoint_file.exists():
         return None, {file.name: 0 for file in (folder.metrics_file, folder.evaluations_file)}
-    learner = Learner(description.fitted, description.shapes)
+    learner = learner_of(description)
     like = jax.eval_shape(lambda: initial_state(learner, description.experiment.seeds))
     state, notes = checkpoint.load(folder.checkpoint_file, like)
     return state, notes.get("sizes")
@@ -170,7 +174,8 @@ def _sharding(devices: int | None, seeds: int, batch_size: int) -> BatchSharding
 
 
 def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
-    """Refuse data without the long episodes that the recipe needs."""
+    """Refuse discrete actions that the policy cannot have, and data without the long episodes that the recipe needs."""
+    recipe.check_actions(shapes_of(datasets[0]).levels)
     for dataset in datasets:
         if recipe.request.midpoints and dataset.lengths.max() < 3:
             value = registry.name_of("value", recipe.value)
@@ -202,7 +207,7 @@ def _run(
     sharding: BatchSharding | None,
 ) -> Path:
     """Train to the end of the schedule, with metrics, evaluations and checkpoints; returns the run's folder."""
-    load = Mapped.of if description.experiment.data.out_of_core else on_device
+    load = partial(Mapped.of if description.experiment.data.out_of_core else on_device, normalization=description.normalization)
     rows = load(data)
     if sharding and isinstance(rows, Rows):
         rows = sharding.place(rows)
