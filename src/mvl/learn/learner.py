@@ -244,9 +244,10 @@ class Learner:
 
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         """The policy's actions for observations and goals as the data has them."""
-        return self.head.from_vectors(self._act(params, *self.inputs(states, goals), key, temperature))
+        return self.head.from_vectors(self.act_on_inputs(params, *self.inputs(states, goals), key, temperature))
 
-    def _act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+    def act_on_inputs(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        """The policy's actions as vectors, for observations and goals in the units of the networks, as batches have them."""
         """The policy's actions as vectors, for what `inputs` returns."""
         view_key, act_key = jax.random.split(key)
         return self.recipe.policy.act(params.policy, states, goals, self.view(params, view_key), act_key, temperature)
@@ -258,7 +259,7 @@ class Learner:
         if value.state_value:
             return value.state_value(states, represented).mean(axis=0)
         if value.critic:
-            return value.critic(states, self._act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
+            return value.critic(states, self.act_on_inputs(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
         raise UsageError("this recipe learns no value; choose a run of one that does.")
 
     def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:

@@ -174,7 +174,14 @@ class RunFolder:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     raise MvlError(f"{self.path} is in use by another process; wait for it, or choose another folder.") from None
+                self._remove_leftovers()
             yield
+
+    def _remove_leftovers(self) -> None:
+        """Remove unfinished files that a killed process left behind (see `mvl.files.atomic`)."""
+        for file in self.files:
+            for leftover in self.path.glob(f".{file.name}.*{file.suffix}"):
+                leftover.unlink(missing_ok=True)
 
     @contextmanager
     def writing(self, file: Path) -> Iterator[None]:

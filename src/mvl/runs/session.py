@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mvl.batches import Batch
@@ -19,16 +20,17 @@ from mvl.evaluation.acting import as_act, batched_act, planned
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, play
 from mvl.learn import checkpoint
-from mvl.learn.devices import BatchSharding
+from mvl.learn.devices import BatchSharding, arithmetic
 from mvl.learn.learner import State
 from mvl.learn.loop import dispatches, initial_state, over_seeds
-from mvl.machine import cores
+from mvl.machine import cores, largest_memory
 from mvl.planning.graph import Places
 from mvl.runs import metrics
 from mvl.runs.display import TrainingDisplay
 from mvl.runs.distributed import Team
 from mvl.runs.evaluation import evaluation_rows
 from mvl.runs.folder import Description, RunFolder
+from mvl.runs.health import Watch
 from mvl.runs.planning import build_followers, planner_of
 from mvl.runs.restore import learner_of
 from mvl.types import Key
@@ -75,7 +77,7 @@ class Session:
         """With `places`, evaluations plan on a graph over them."""
         self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
         self.data, self.validation, self.sharding, self.team = data, validation, sharding, Team()
-        self.places = places
+        self.places, self.watch = places, Watch()
         self.learner = learner_of(description)
         self.seeds = list(description.experiment.seeds)
         evaluates = description.task.simulated and self.team.first
@@ -127,8 +129,9 @@ class Session:
             rows = metrics.mean_rows(columns, self.seeds, step)
             self._write(self.folder.metrics_file, rows)
             timing = {"step": step, "steps_per_second": round(speed, 2), "time": round(time.time(), 1)}
-            self._write(self.folder.timing_file, [timing])
+            self._write(self.folder.timing_file, [{**timing, "memory": largest_memory()}])
             self.display.show_metrics(rows)
+            self._warn(rows)
         if last or step % schedule.eval_every == 0:
             self._evaluate_or_save(state, step, speed)
         if last or stopping or step % schedule.save_every == 0:
@@ -154,6 +157,12 @@ class Session:
                 f"step {step} is saved (continue with: mvl train --resume {self.folder.path}), but cannot be evaluated: {error}"
             ) from None
         self._write(self.folder.evaluations_file, rows)
+        self._warn(rows)
+
+    def _warn(self, rows: list[dict[str, Any]]) -> None:
+        """Say what new rows show that is wrong with the training."""
+        for sentence in self.watch.notice(rows):
+            self.display.print_line(f"  warning: {sentence}")
 
     def _evaluate(self, state: State, step: int, speed: float) -> list[dict[str, Any]]:
         """Rows for evaluations.jsonl: losses on validation data, and success rates if there is an environment."""
@@ -187,7 +196,13 @@ class Session:
         return self.learner.sample(data, self._validation_key(state))
 
     def _validation_loss(self, state: State, batch: Batch) -> dict[str, Any]:
-        return self.learner.loss(state.params, state.targets, batch, self._validation_key(state))[1]
+        """Metrics of the losses on a batch, and the shares of the policy's and of the data's actions at their limits."""
+        key = self._validation_key(state)
+        losses = self.learner.loss(state.params, state.targets, batch, key)[1]
+        actions = self.learner.act_on_inputs(state.params, batch.observations, batch.actor_goals.vectors, key, jnp.zeros(()))
+        logged = self.learner.head.with_vectors(batch).actions
+        shares = {name: (jnp.abs(each) >= 1).mean() for name, each in (("at_limits", actions), ("data_at_limits", logged))}
+        return {**losses, **shares}
 
     def _save(self, state: State) -> None:
         """Write a checkpoint; the rows whose sizes it records are on the disk before."""
@@ -195,4 +210,4 @@ class Session:
         with folder.writing(folder.checkpoint_file):
             folder.path.stat()  # if the folder was removed, fail instead of making it again
             sizes = {file.name: metrics.sync(file) for file in (folder.metrics_file, folder.evaluations_file)}
-            checkpoint.save(folder.checkpoint_file, state, {"sizes": sizes})
+            checkpoint.save(folder.checkpoint_file, state, {"sizes": sizes, "arithmetic": arithmetic(self.sharding)})

@@ -21,7 +21,7 @@ from mvl.data.sources import npz
 from mvl.errors import DataError, UsageError
 from mvl.experiment import DataOptions, Experiment
 from mvl.learn import checkpoint
-from mvl.learn.devices import BatchSharding, share_cores
+from mvl.learn.devices import BatchSharding, arithmetic, share_cores
 from mvl.learn.learner import State
 from mvl.learn.loop import initial_state
 from mvl.machine import free_memory
@@ -122,10 +122,11 @@ def resume(
     with folder.locked():
         team.exchange(json.dumps(description.to_json()))
         train_data, validation = data_of(description, data, run)
-        state, sizes = _last_checkpoint(folder, description)
+        state, notes = _last_checkpoint(folder, description)
+        _compare_arithmetic(notes.get("arithmetic"), arithmetic(sharding))
         if description != before:
             folder.describe(description)
-        _rewind(folder, description, int(state.step[0]) if state else 0, sizes)
+        _rewind(folder, description, int(state.step[0]) if state else 0, notes.get("sizes"))
         return _run(folder, description, train_data, validation, state, workers, sharding)
 
 
@@ -138,14 +139,25 @@ def _lengthened(description: Description, steps: int | None, run: Path | str) ->
     return replace(description, experiment=description.experiment.with_settings({"steps": steps}))
 
 
-def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State | None, Any]:
-    """The state to continue from, or None without a checkpoint; and the sizes of metrics and evaluations at that time."""
+def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State | None, dict[str, Any]]:
+    """The state to continue from, or None without a checkpoint; and its notes: sizes of metrics and evaluations, arithmetic."""
     if not folder.checkpoint_file.exists():
-        return None, {file.name: 0 for file in (folder.metrics_file, folder.evaluations_file)}
+        return None, {"sizes": {file.name: 0 for file in (folder.metrics_file, folder.evaluations_file)}}
     learner = learner_of(description)
     like = jax.eval_shape(lambda: initial_state(learner, description.experiment.seeds))
-    state, notes = checkpoint.load(folder.checkpoint_file, like)
-    return state, notes.get("sizes")
+    return checkpoint.load(folder.checkpoint_file, like)
+
+
+def _compare_arithmetic(before: Any, now: dict[str, Any]) -> None:
+    """Print a warning if the run was trained with another arithmetic; version 0.1 did not note its own."""
+    if isinstance(before, dict) and before != now:
+        changed = ", ".join(
+            f"{name} {before.get(name)} before, {value} now" for name, value in now.items() if before.get(name) != value
+        )
+        print(
+            f"mvl: the run continues with another arithmetic ({changed}): its last digits will differ from an unbroken run.",
+            file=sys.stderr,
+        )
 
 
 def _rewind(folder: RunFolder, description: Description, step: int, sizes: Any) -> None:
