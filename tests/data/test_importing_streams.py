@@ -134,6 +134,10 @@ def test_folders_and_rates_that_are_missing(tmp_path):
     write_topic(tmp_path / "rec" / "c.csv", [0, 1])
     with pytest.raises(DataError, match="has CSV files beside folders of them"):
         import_data(tmp_path / "rec", tmp_path / "out.npz", kind="streams", columns=PLAIN)
+    write_topic(tmp_path / "twice" / "a.csv", [0, 1])
+    write_topic(tmp_path / "twice" / "a.tsv", [0, 1])
+    with pytest.raises(DataError, match="twice: has two files with the same name but for the ending"):
+        import_data(tmp_path / "twice", tmp_path / "out.npz", kind="streams", columns=PLAIN)
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="has no CSV files"):
         import_data(tmp_path / "empty", tmp_path / "out.npz", kind="streams", columns=PLAIN)

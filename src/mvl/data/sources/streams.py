@@ -111,6 +111,8 @@ def _folders(path: Path) -> list[Path]:
 
 def _streams(folder: Path, files: list[Path], names: ColumnNames) -> list[Stream]:
     """The topics of an episode that are needed, with the columns that are needed."""
+    if len({file.stem for file in files}) < len(files):
+        raise DataError(f"{folder}: has two files with the same name but for the ending; give every topic one.")
     available = []
     for file in files:
         with opened(file) as table:
@@ -180,7 +182,8 @@ class Pace(NamedTuple):
 
 def _pace(stream: Stream, folder: Path) -> Pace:
     steps = np.diff(stream.clock)
-    return Pace(float(1 / np.median(steps)) if len(steps) else 0.0, float(steps.max(initial=0.0)), folder)
+    middle = float(np.median(steps)) if len(steps) else 0.0
+    return Pace(1 / middle if middle > 0 else 0.0, float(steps.max(initial=0.0)), folder)
 
 
 def _report(topic: str, paces: list[Pace], clock: Clock) -> list[str]:
