@@ -121,6 +121,7 @@ def encoding(survey: Survey, names: list[Dimension], source: Path, rescale: bool
     if not rescale:
         _check_actions(low, high, names, source)
         return Encoding(levels, None, (), survey.observations.origin, goal_origin)
+    _check_near(survey.actions, continuous, names, source)
     constant = continuous & (high - low <= CONSTANT * np.maximum(np.abs(low), np.abs(high)))
     around = np.maximum(CONSTANT * np.abs(low), CONSTANT)
     low, high = np.where(constant, low - around, low), np.where(constant, high + around, high)
@@ -136,6 +137,16 @@ def _check_actions(low: np.ndarray, high: np.ndarray, names: list[Dimension], so
             f"{source}: actions must lie in [-1, 1], but {reach}; "
             "give --rescale to scale every dimension to that range (policies still return your units)."
         )
+
+
+def _check_near(actions: Extent, continuous: np.ndarray, names: list[Dimension], source: Path) -> None:
+    """Raise if policies, which return actions as float32, would round them."""
+    origin = actions.origin
+    far = np.flatnonzero(continuous & (np.zeros(len(continuous)) if origin is None else origin).astype(bool))
+    if len(far):
+        step = actions.moved[far[0]] / max(1, actions.steps)
+        found = f"{names[far[0]].label} is around {actions.highest[far[0]]:.3g} and changes by {step:.2g}"
+        raise DataError(f"{source}: {found}, which policies would round; if it is a position to go to, use --deltas.")
 
 
 def _shifted(rows: np.ndarray, origin: np.ndarray | None) -> np.ndarray:

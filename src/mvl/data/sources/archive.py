@@ -4,15 +4,16 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from mvl.data.signals import Signals
+from mvl.data.signals import KINDS, Signals
 from mvl.data.sources.describing import first_signals
 from mvl.data.sources.episodes import ENDS, ColumnNames, RawEpisode, split_episodes
 from mvl.data.sources.reading import SILENT, Claims, Listener, files_in, unchanged
+from mvl.data.sources.restoring import NOTES, described, noted, plain, restored
 from mvl.errors import DataError
 
 LARGEST = 2**30
@@ -27,8 +28,9 @@ UNREADABLE = (
 
 
 def defaults(path: Path) -> ColumnNames:
-    """Column names of the layout that training reads."""
-    return ColumnNames(observations=("observations",), actions=("actions",))
+    """Column names of the layout that training reads; an imported file may have goals of its own."""
+    known = signals_in(path) if path.is_file() else None
+    return ColumnNames(observations=("observations",), actions=("actions",), goals=("goals",) if known and known.goals else ())
 
 
 def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Iterator[RawEpisode]:
@@ -43,19 +45,44 @@ def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Ite
 
 
 def source_signals(path: Path, names: ColumnNames) -> Signals:
-    """Names by the arrays."""
-    return first_signals(episodes(path, names), names)
+    """Names by the arrays, or those that an import gave to their dimensions."""
+    found = first_signals(episodes(path, names), names)
+    known = signals_in(files_in(path, ".npz")[0])
+    if known is None:
+        return found
+    groups = {kind: getattr(known if getattr(names, kind) == (kind,) else found, kind) for kind in KINDS}
+    return Signals(**groups, hz=known.hz)
+
+
+def signals_in(path: Path) -> Signals | None:
+    """The signals that an import has written to a file, as those of a source; None if there are none."""
+    notes = notes_in(path)
+    return plain(described(notes["signals"], path)) if notes else None
+
+
+def notes_in(path: Path) -> dict[str, np.ndarray]:
+    """What an import has noted in a file about its arrays; empty for other files."""
+    return noted(_read(path, lambda available: [name for name in NOTES if name in available]))
 
 
 def columns(path: Path, names: ColumnNames) -> dict[str, np.ndarray]:
-    """The arrays of an archive that are needed, by name; pickled arrays are never read, and suspicious archives are refused."""
+    """The arrays of an archive that are needed, by name; those of an imported file in the units of its source."""
+    found = _read(path, lambda available: names.needed(str(path), available))
+    try:
+        return restored(found, notes_in(path), path)
+    except (ValueError, IndexError, TypeError) as error:
+        raise DataError(f"{path}: its notes do not fit its arrays ({error}); import the first source again.") from None
+
+
+def _read(path: Path, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
+    """Some arrays of an archive, by name; pickled arrays are never read, and suspicious archives are refused."""
     try:
         check_archive(path)
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            needed, claims = names.needed(str(path), file.files), Claims(path)
-            for name in needed:
+            chosen, claims = wanted(file.files), Claims(path)
+            for name in chosen:
                 claims.add(file.zip.getinfo(f"{name}.npy").file_size)
-            return {name: file[name] for name in needed}
+            return {name: file[name] for name in chosen}
     except UNREADABLE as error:
         raise DataError(f"{path}: not a readable .npz file of plain arrays ({error}).") from None
 

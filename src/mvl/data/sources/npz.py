@@ -1,6 +1,5 @@
 """OGBench's layout: one `.npz` with observations, actions and terminals, and a `-val.npz` file next to it."""
 
-import json
 import math
 import os
 from collections.abc import Callable
@@ -10,14 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mvl.data.dataset import Dataset
-from mvl.data.signals import Signals
 from mvl.data.sources.archive import UNREADABLE
+from mvl.data.sources.restoring import NOTES, described, noted
 from mvl.data.unpacking import headers, in_place, unpack
 from mvl.errors import DataError
 
 REQUIRED = ("observations", "actions", "terminals")
-NOTES = ("action_range", "signals", "origin", "goal_origin")
-"""Small arrays that a file may have, about the others."""
 
 
 def folders(given: Path | None = None) -> list[Path]:
@@ -67,13 +64,14 @@ def _load(path: Path, source: str, goals: GoalColumns | None, get: Callable[...,
         raise DataError(f"{path}: observations are images, which no recipe learns from yet; mvl data check reports on them.")
     wanted = (*REQUIRED, *extra, *(["goals"] if "goals" in available else []))
     arrays = get(path, wanted)
-    notes = read(path, tuple(name for name in NOTES if name in available))
+    small = read(path, tuple(name for name in NOTES if name in available))
+    notes = noted(small)
     observations, actions, terminals = (arrays[name] for name in REQUIRED)
     oracle, origin, goal_origin = arrays.get("goals"), notes.get("origin"), notes.get("goal_origin")
     if goals:
         oracle, goal_origin = _computed(goals, arrays, origin)
-    signals = _signals(notes["signals"], path) if "signals" in notes else None
-    limits = notes.get("action_range")
+    signals = described(notes["signals"], path) if "signals" in notes else None
+    limits = small.get("action_range")
     return Dataset.from_arrays(observations, actions, terminals, source, oracle, limits, signals, origin, goal_origin)
 
 
@@ -89,14 +87,6 @@ def _computed(
         return np.asarray(goals.compute(*columns), np.float32), None
     goal_origin = np.asarray(goals.compute(origin[None]), np.float64)[0]
     return np.asarray(goals.compute(columns[0] + origin) - goal_origin, np.float32), goal_origin
-
-
-def _signals(text: np.ndarray, path: Path) -> Signals:
-    """The signals that the array `signals` of a file describes as JSON."""
-    try:
-        return Signals.from_json(json.loads(str(text[()])))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"{path}: signals cannot be read ({error!r}); correct it, or import the data again.") from None
 
 
 def read(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
