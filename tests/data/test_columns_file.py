@@ -38,11 +38,6 @@ def test_chunks_do_not_change_what_is_written(tmp_path, columns, monkeypatch):
         assert found["observations"].tolist() == [[2 * x] for x in (0, 1, 2, 10, 11, 20, 21, 22, 23)]
 
 
-def test_the_range_of_every_dimension_is_known(columns):
-    assert columns.columns["observations"].lowest.tolist() == [0, -23]
-    assert columns.columns["observations"].highest.tolist() == [23, 0]
-
-
 def test_nothing_stays_on_disk(tmp_path):
     with Columns(tmp_path) as made:
         made.append(episode(0, 2))

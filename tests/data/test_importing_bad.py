@@ -4,7 +4,12 @@ import os
 import shutil
 from pathlib import Path
 
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
+from forking import run_script
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from layouts import (
@@ -72,6 +77,42 @@ def test_a_folder_without_files_of_the_format(tmp_path, capsys):
     for kind in ("npz", "csv", "hdf5"):
         assert "demos: has no ." in refused(capsys, tmp_path / "demos", "--to", tmp_path / "out.npz", "--kind", kind)
     assert "not a LeRobot dataset" in refused(capsys, tmp_path / "demos", "--to", tmp_path / "out.npz", "--kind", "lerobot")
+
+
+BOMBS = """
+import resource, sys, time
+from pathlib import Path
+import h5py, pyarrow.parquet
+from mvl.data.importing import import_data
+from mvl.errors import DataError
+
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+for source in sys.argv[2:]:
+    began = time.process_time()
+    try:
+        import_data(Path(source), Path(sys.argv[1]) / "out.npz")
+    except DataError as error:
+        assert "bytes of numbers in a file of" in str(error), error
+    else:
+        raise AssertionError(f"{source} was imported")
+    assert time.process_time() - began < 1, source
+assert peak() - before < 200e6, peak() - before
+"""
+
+
+def test_files_that_claim_too_much_take_no_memory(tmp_path):
+    rows = 30_000_000
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name in ("observations", "actions", "terminals"):
+            file.create_dataset(name, (300 * rows, 1), np.float32, chunks=(1000, 1))
+    zeros = np.zeros((rows, 1), np.uint8)
+    np.savez_compressed(tmp_path / "b.npz", observations=zeros, actions=zeros, terminals=zeros)
+    write_lerobot(tmp_path / "c", made(2), per_file=2)
+    (file,) = (tmp_path / "c" / "data").rglob("*.parquet")
+    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(24 * 500_000, np.uint8)), 500_000)
+    parquet.write_table(parquet.read_table(file).set_column(0, "observation.state", wide), file, compression="zstd")
+    run_script(BOMBS, tmp_path, tmp_path / "a.h5", tmp_path / "b.npz", tmp_path / "c")
 
 
 def write_v2(path, pairs):

@@ -187,7 +187,7 @@ def test_a_file_that_grows_six_thousandfold_is_refused_at_once(tmp_path):
     (tmp_path / "robot" / "meta").mkdir()
     (tmp_path / "robot" / "meta" / "info.json").write_text(json.dumps(lerobot_info(made(), "v3.0") | {"total_frames": rows}))
     parquet.write_table(pa.table(columns), folder / "a.parquet", compression="zstd")
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(DataError, match=r"a\.parquet: claims \d+ bytes of numbers in a file of \d+; refused"):
         import_data(tmp_path / "robot", tmp_path / "out.npz")
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1

@@ -1,7 +1,6 @@
 """Importing `.npz` and Minari."""
 
 import json
-import time
 import zipfile
 
 import h5py
@@ -76,11 +75,6 @@ def test_archives_that_trick_are_refused(tmp_path):
         import_data(monster, tmp_path / "out.npz")
     with pytest.raises(DataError, match="refused"):
         load(monster)
-    np.savez_compressed(tmp_path / "zeros.npz", observations=np.zeros((9_000_000, 2), np.float32), actions=[0.0], terminals=[1])
-    began = time.monotonic()
-    with pytest.raises(DataError, match=r"claims 72\d+ bytes of numbers in a file of \d+; refused"):
-        import_data(tmp_path / "zeros.npz", tmp_path / "out.npz")
-    assert time.monotonic() - began < 1
     for name in ("../../evil.npy", "/evil.npy", "a/..\\evil.npy", "evil.txt"):
         with zipfile.ZipFile(tmp_path / "path.npz", "w") as archive:
             archive.writestr(name, b"x")

@@ -127,9 +127,17 @@ def test_folders_and_rates_that_are_missing(tmp_path):
     recorded(tmp_path / "rec", a=[0, 1], b=[0, 1])
     with pytest.raises(UsageError, match="streams need a rate; give one with --hz"):
         import_data(tmp_path / "rec", tmp_path / "out.npz", kind="streams", columns=PLAIN._replace(clock=None))
+    with pytest.raises(UsageError, match="no way to join named 'last'; did you mean nearest"):
+        import_data(tmp_path / "rec", tmp_path / "out.npz", kind="streams", columns=PLAIN._replace(clock=Clock(1.0, "last")))
+    with pytest.raises(UsageError, match="hz must be a number above 0"):
+        import_data(tmp_path / "rec", tmp_path / "out.npz", kind="streams", columns=PLAIN._replace(clock=Clock(0.0)))
     write_topic(tmp_path / "rec" / "c.csv", [0, 1])
     with pytest.raises(DataError, match="has CSV files beside folders of them"):
         import_data(tmp_path / "rec", tmp_path / "out.npz", kind="streams", columns=PLAIN)
+    write_topic(tmp_path / "twice" / "a.csv", [0, 1])
+    write_topic(tmp_path / "twice" / "a.tsv", [0, 1])
+    with pytest.raises(DataError, match="twice: has two files with the same name but for the ending"):
+        import_data(tmp_path / "twice", tmp_path / "out.npz", kind="streams", columns=PLAIN)
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="has no CSV files"):
         import_data(tmp_path / "empty", tmp_path / "out.npz", kind="streams", columns=PLAIN)
@@ -141,5 +149,7 @@ def test_the_command(tmp_path, capsys):
     write_streams(tmp_path / "rec", made())
     command = ["data", "import", str(tmp_path / "rec"), "--to", str(tmp_path / "out.npz"), "--kind", "streams", "--hz", "10"]
     named = ["--observations", "joint_states/position_*", "--actions", "cmd/velocity_*", "--join", "nearest"]
+    assert main([*command[:5]]) == 1
+    assert "rec: has folders of CSV files; if these are streams, give --kind streams and --hz" in capsys.readouterr().err
     assert main([*command, *named]) == 0
     assert "cmd: 20 Hz, longest gap 0.05 s; joined at 10 Hz, its nearest value is taken" in capsys.readouterr().out

@@ -86,5 +86,5 @@ def _columns(options: Namespace) -> "ColumnNames":
         if options.join:
             raise UsageError("--join is for streams; leave it out, or give --kind streams.")
         return ColumnNames(**named)
-    clock = Clock(options.hz, options.join or Clock.join) if options.hz else None
+    clock = Clock(options.hz, options.join or "held") if options.hz else None
     return ColumnNames(clock=clock, **named)

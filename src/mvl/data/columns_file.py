@@ -17,15 +17,12 @@ Change = Callable[[np.ndarray], np.ndarray]
 
 
 class Column:
-    """Rows of one column in a file of raw numbers, with the lowest and the highest number of each dimension."""
+    """Rows of one column in a file of raw numbers."""
 
     def __init__(self, file: IO[bytes], first: np.ndarray) -> None:
         self.file, self.dtype, self.width = file, first.dtype, first.shape[1]
-        self.lowest, self.highest = first.min(axis=0), first.max(axis=0)
 
     def append(self, rows: np.ndarray) -> None:
-        self.lowest = np.minimum(self.lowest, rows.min(axis=0))
-        self.highest = np.maximum(self.highest, rows.max(axis=0))
         self.file.write(np.ascontiguousarray(rows, self.dtype).data)
 
     def rows(self, first: int, last: int) -> Iterator[np.ndarray]:

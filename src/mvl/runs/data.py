@@ -63,5 +63,4 @@ def statistics_of(dataset: Dataset, normalization: Normalization | None, history
 def origin_of(path: Path | None, data: Dataset) -> dict[str, Any]:
     """The entry `data` of a run's description."""
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
-    about = {"rows": len(data.transitions), **ActionUnits.of(data).to_json(), **Inputs.of(data).to_json()}
-    return {**where, **about}
+    return {**where, "rows": len(data.transitions), **ActionUnits.of(data).to_json(), **Inputs.of(data).to_json()}

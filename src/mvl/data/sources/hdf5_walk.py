@@ -2,6 +2,7 @@
 
 import math
 import posixpath
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,12 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.sources.reading import Claims, missing_package
+from mvl.data.sources.reading import LARGEST, Claims, missing_package
 from mvl.errors import DataError
 
 DEEPEST = 16
 """Most groups inside each other."""
-UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, MemoryError)
+GZIP = 1032
+"""Most bytes that one byte of a gzip stream can stand for."""
+UNREADABLE = (
+    zlib.error,
+    OSError,
+    RuntimeError,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+)
 """Exceptions of h5py for files that are damaged or of another format."""
 
 
@@ -56,6 +70,18 @@ class Walk:
             )
         size = max(math.prod(array.shape), math.prod(array.chunks or ()))
         self.claims.add(size * array.dtype.itemsize)
+        if array.compression == "gzip" and array.id.get_storage_size() * GZIP > LARGEST:
+            self._check_chunks(array)
+
+    def _check_chunks(self, array: Any) -> None:
+        """Raise if a compressed chunk would unpack to more bytes than a chunk has: HDF5 unpacks all of it."""
+        whole = math.prod(array.chunks) * array.dtype.itemsize
+        for index in range(array.id.get_num_chunks()):
+            found = array.id.get_chunk_info(index)
+            if found.size * GZIP > LARGEST:
+                packed = array.id.read_direct_chunk(found.chunk_offset)[1]
+                if len(zlib.decompressobj().decompress(packed, whole + 1)) > whole:
+                    self.claims.add(GZIP * found.size)
 
     def _arrays(self, group: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
         from h5py import h5o

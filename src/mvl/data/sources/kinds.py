@@ -36,5 +36,9 @@ def kind_of(source: Path) -> str:
     found = {ENDINGS[ending] for ending in endings}
     if len(found) == 1:
         return found.pop()
+    if not found and any(source.glob("[!.]*/*.csv")):
+        raise DataError(
+            f"{source}: has folders of CSV files; if these are streams, give --kind streams and --hz, the rate to join them at."
+        )
     counts = " and ".join(f"{count} {ending} file{'s' * (count > 1)}" for ending, count in sorted(endings.items()))
     raise DataError(f"{source}: has {counts or 'no file of a known format'}; {choice}.")

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mvl.checks import POSITIVE
 from mvl.data.clock import UNITS
 from mvl.data.signals import Signals
 from mvl.data.sources.describing import first_signals
 from mvl.data.sources.episodes import Clock, ColumnNames, RawEpisode, clock_of, split_episodes
 from mvl.data.sources.reading import SILENT, Listener, by_number, files_in, listed, unchanged
 from mvl.data.sources.table import ENDINGS, Table, columns, opened
-from mvl.errors import DataError, UsageError
+from mvl.errors import DataError, UsageError, unknown
 
 TIMES = ("time", "timestamp", "stamp", "t", "%time")
 """Names of the column of time stamps, unless one is given."""
@@ -69,6 +70,9 @@ def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Ite
     """Episodes in the order of the folders; the pace of every topic is noted at the end."""
     if names.clock is None:
         raise UsageError(f"{path}: streams need a rate; give one with --hz, for example --hz 20.")
+    POSITIVE.check(hz=names.clock.hz)
+    if names.clock.join not in JOINS:
+        raise unknown("way to join", names.clock.join, JOINS)
     paces: dict[str, list[Pace]] = {}
     folders = {folder: files_in(folder, *ENDINGS) for folder in _folders(path)}
     with unchanged(*chain(*folders.values())):
@@ -107,6 +111,8 @@ def _folders(path: Path) -> list[Path]:
 
 def _streams(folder: Path, files: list[Path], names: ColumnNames) -> list[Stream]:
     """The topics of an episode that are needed, with the columns that are needed."""
+    if len({file.stem for file in files}) < len(files):
+        raise DataError(f"{folder}: has two files with the same name but for the ending; give every topic one.")
     available = []
     for file in files:
         with opened(file) as table:
@@ -176,7 +182,8 @@ class Pace(NamedTuple):
 
 def _pace(stream: Stream, folder: Path) -> Pace:
     steps = np.diff(stream.clock)
-    return Pace(float(1 / np.median(steps)) if len(steps) else 0.0, float(steps.max(initial=0.0)), folder)
+    middle = float(np.median(steps)) if len(steps) else 0.0
+    return Pace(1 / middle if middle > 0 else 0.0, float(steps.max(initial=0.0)), folder)
 
 
 def _report(topic: str, paces: list[Pace], clock: Clock) -> list[str]:
