@@ -33,6 +33,7 @@ from mvl.runs.folder import Description, RunFolder
 from mvl.runs.health import Watch
 from mvl.runs.planning import build_followers, planner_of
 from mvl.runs.restore import learner_of
+from mvl.runs.tracking import Tracking
 from mvl.types import Key
 
 Source = Rows | Mapped
@@ -73,11 +74,12 @@ class Session:
         workers: int | None,
         sharding: BatchSharding | None = None,
         places: Places | None = None,
+        tracking: Tracking | None = None,
     ) -> None:
         """With `places`, evaluations plan on a graph over them."""
         self.folder, self.description, self.schedule = folder, description, description.experiment.schedule
         self.data, self.validation, self.sharding, self.team = data, validation, sharding, Team()
-        self.places, self.watch = places, Watch()
+        self.places, self.watch, self.tracking = places, Watch(), tracking or Tracking((), folder, description)
         self.learner = learner_of(description)
         self.seeds = list(description.experiment.seeds)
         evaluates = description.task.simulated and self.team.first
@@ -90,6 +92,7 @@ class Session:
         self.environments.__enter__()
 
     def __exit__(self, *exception: Any) -> None:
+        self.tracking.finish()
         self.environments.__exit__(*exception)
 
     def run(self, state: State | None) -> None:
@@ -105,6 +108,7 @@ class Session:
             if team.first and self._evaluation_missing(start):
                 self._evaluate_or_save(first, start, 0.0)
                 self._save(first)
+            self.tracking.start(self.display.print_line)
             team.exchange()  # the others wait for the first process
             self.display.advance(start, 0.0, "compiling")
             began, busy, counted = time.monotonic(), 0.0, 0
@@ -124,6 +128,7 @@ class Session:
     def _after_dispatch(self, state: State, step: int, columns: dict[str, np.ndarray], speed: float, stopping: bool) -> None:
         """Log, evaluate and save where the schedule asks for it at this step."""
         schedule, last = self.schedule, step == self.schedule.steps
+        tracked: list[dict[str, Any]] = []
         self.display.advance(step, speed)
         if last or step % schedule.log_every == 0:
             rows = metrics.mean_rows(columns, self.seeds, step)
@@ -132,8 +137,11 @@ class Session:
             self._write(self.folder.timing_file, [{**timing, "memory": largest_memory()}])
             self.display.show_metrics(rows)
             self._warn(rows)
+            tracked += rows
         if last or step % schedule.eval_every == 0:
-            self._evaluate_or_save(state, step, speed)
+            tracked += self._evaluate_or_save(state, step, speed)
+        if tracked:
+            self.tracking.log(step, tracked)
         if last or stopping or step % schedule.save_every == 0:
             self._save(state)
 
@@ -147,8 +155,8 @@ class Session:
         planned = step > 0 and (step == self.schedule.steps or step % self.schedule.eval_every == 0)
         return planned and all(row["step"] != step for row in metrics.read(self.folder.evaluations_file))
 
-    def _evaluate_or_save(self, state: State, step: int, speed: float) -> None:
-        """Evaluate; if that fails, save the run first, and evaluate this step when it is continued."""
+    def _evaluate_or_save(self, state: State, step: int, speed: float) -> list[dict[str, Any]]:
+        """Evaluate, and return the rows; if that fails, save the run first, and evaluate this step when it is continued."""
         try:
             rows = self._evaluate(state, step, speed)
         except MvlError as error:
@@ -158,6 +166,7 @@ class Session:
             ) from None
         self._write(self.folder.evaluations_file, rows)
         self._warn(rows)
+        return rows
 
     def _warn(self, rows: list[dict[str, Any]]) -> None:
         """Say what new rows show that is wrong with the training."""

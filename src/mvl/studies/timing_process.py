@@ -1,7 +1,7 @@
 """A process that measures how fast this machine is: `python -m mvl.studies.timing_process [CORE]`.
 
-It first prints its devices. Then it reads questions, one JSON object per line, and prints one JSON object for each. A question
-is an experiment, whose training steps are timed, or a task, whose environment is timed.
+It first prints its devices and their speed. Then it reads questions, one JSON object per line, and prints one JSON object for
+each. A question is an experiment, whose training steps are timed, or a task, whose environment is timed.
 """
 
 import json
@@ -19,13 +19,27 @@ MIN_SECONDS, MIN_CALLS = 1.0, 5
 
 
 def main() -> None:
-    import jax
-
-    print(json.dumps({"backend": jax.default_backend(), "devices": jax.device_count()}), flush=True)
+    print(json.dumps(machine()), flush=True)
     for line in sys.stdin:
         question = json.loads(line)
         answer = {"step": step(**question)} if "experiment" in question else environment_time(**question)
         print(json.dumps(answer), flush=True)
+
+
+def machine() -> dict[str, Any]:
+    """The fields of `mvl.studies.probe.Machine`."""
+    import jax
+    import jax.numpy as jnp
+
+    rows, width, times = 1024, 512, []
+    inputs, weights = jnp.ones((rows, width)), jnp.ones((width, width))
+    for _ in range(6):  # the first call compiles
+        before = time.perf_counter()
+        (inputs @ weights).block_until_ready()
+        times.append(time.perf_counter() - before)
+    device = jax.devices()[0].device_kind
+    rate = 2.0 * rows * width * width / min(times)
+    return {"backend": jax.default_backend(), "devices": jax.device_count(), "device": device, "rate": rate}
 
 
 def step(experiment: dict[str, Any], sizes: list[int], seeds: int) -> float:
