@@ -74,7 +74,7 @@ class GymSimulator:
         if self.done:
             return self.observation
         self.steps += 1
-        wanted = in_space(self.task.units.original(action), self.env.action_space)
+        wanted = in_space(self.task.action_units.original(action), self.env.action_space)
         observation, _, terminated, truncated, info = self.env.step(wanted)
         self.observation = self._vector(observation)
         self.success = [self._reached(info)]

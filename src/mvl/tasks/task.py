@@ -78,7 +78,7 @@ class Task:
     """Whether observations are images."""
     goal_columns: tuple[str, ...] = ("observations",)
     """Columns of the data file that `goal` is computed from."""
-    units: ActionUnits = ActionUnits()
+    action_units: ActionUnits = ActionUnits()
     """How the policy's actions become those of the environment."""
     limit: Callable[[], int] | None = None
     """Steps after which an episode ends; by default the limit in the environment's spec."""
