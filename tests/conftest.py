@@ -1,5 +1,6 @@
 """Small datasets and recipes for all tests."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from mvl.errors import MvlError
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
 from mvl.registry import AXES
+from mvl.studies import known_times
 from mvl.xla_flags import check_flags, rejection_reason
 
 # Tests run each program briefly, so XLA optimizes little. Two test processes share the cores, so each uses one thread.
@@ -54,6 +56,16 @@ def pytest_terminal_summary(terminalreporter):
 def one_device():
     """Initialize JAX with one device before the first test; tests of several devices start their own process."""
     jax.devices()
+
+
+TESTS = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def no_known_times(monkeypatch, tmp_path_factory):
+    """No test knows times that were measured before it."""
+    folder = tmp_path_factory.getbasetemp() / f"times-{next(TESTS)}"  # made only if something is measured
+    monkeypatch.setattr(known_times, "folder", lambda: folder)
 
 
 @pytest.fixture

@@ -37,6 +37,13 @@ class Shapes(NamedTuple):
     """Whether a represented goal is the goal state itself."""
     levels: tuple[int, ...] = ()
     """How many levels each dimension of an action has, 0 for a continuous one; empty: all are continuous."""
+    chunk: int = 1
+    """How many successive actions the policy answers at once."""
+
+    @property
+    def outputs(self) -> int:
+        """Outputs of a policy's network."""
+        return self.action * self.chunk
 
 
 class Statistics(NamedTuple):
@@ -83,10 +90,13 @@ class Field(NamedTuple):
 
 
 class ActionHead(Protocol):
-    """The distribution of actions that the outputs (..., a) of a policy's network stand for; actions are vectors (..., a)."""
+    """The distribution of actions that the outputs (..., n) of a policy's network stand for.
+
+    Actions are vectors (..., a), or (..., steps, a) if the policy answers chunks.
+    """
 
     def log_prob(self, outputs: Array, batch: Batch) -> Array:
-        """Log-probability of the logged actions, (batch,)."""
+        """Log-probability of the logged actions, (batch,); of a chunk the mean over its steps."""
         ...
 
     def error(self, outputs: Array, batch: Batch) -> Array:
@@ -99,6 +109,18 @@ class ActionHead(Protocol):
 
     def expected(self, outputs: Array) -> Array:
         """Mean actions, which depend smoothly on the outputs."""
+        ...
+
+    def logged(self, batch: Batch) -> Array:
+        """The logged actions in the order of the outputs, (batch, n)."""
+        ...
+
+    def mean(self, numbers: Array, batch: Batch) -> Array:
+        """Mean of one number per output, (batch, n), over the steps of chunks that the episodes have."""
+        ...
+
+    def in_steps(self, outputs: Array) -> Array:
+        """Numbers in the order of the outputs as actions."""
         ...
 
 
@@ -227,6 +249,8 @@ class Policy(Protocol):
     """Names of the `ValueFunctions` that the value must offer."""
     discrete: ClassVar[bool]
     """Whether it can have discrete actions; a policy that does not say so has continuous ones only."""
+    chunks: ClassVar[bool]
+    """Whether it can answer chunks of actions; a policy that does not say so answers one at a time."""
 
     @property
     def request(self) -> BatchRequest: ...
@@ -236,5 +260,5 @@ class Policy(Protocol):
     def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: PolicyView, key: Key) -> Loss: ...
 
     def act(self, params: Params, states: Array, goals: Array, view: PolicyView, key: Key, temperature: Array) -> Array:
-        """Actions as vectors (..., a) for states (..., d) and raw goals (..., g)."""
+        """Actions as vectors (..., a), or (..., steps, a) in chunks, for states (..., d) and raw goals (..., g)."""
         ...

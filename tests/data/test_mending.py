@@ -12,7 +12,7 @@ from mvl.data.importing import import_data
 from mvl.data.mending import Mending
 from mvl.data.signals import Signal
 from mvl.data.sources.episodes import ColumnNames
-from mvl.data.sources.npz import load
+from mvl.data.sources.npz import GoalColumns, load, load_pair
 from mvl.errors import DataError, MvlError, UsageError
 
 JOINTS = ColumnNames(observations=("j*", "width"), actions=("d*",))
@@ -195,6 +195,39 @@ def test_positions_far_from_zero_keep_their_steps(tmp_path):
     assert np.allclose(data.observations + data.origin, 5e6 + 0.35 * np.tile(np.arange(60), 11)[:, None], atol=1e-4, rtol=0)
     assert data.goal_origin == data.origin
     assert load(demos.parent / "out-val.npz").origin == data.origin
+    mapped = load(demos.parent / "out.npz", out_of_core=True)
+    assert (mapped.origin, mapped.signals) == (data.origin, data.signals)
+
+
+def test_goals_computed_from_far_positions_keep_their_steps(tmp_path):
+    far = {"x": lambda joints: 5e6 + 0.35 * np.arange(len(joints))}
+    imported(write(tmp_path / "demos", arm.demonstrations(rows=60), columns=far), JOINTS._replace(observations=("j0", "x")))
+    data = load(tmp_path / "out.npz", GoalColumns(("observations",), lambda observations: observations[:, 1:] + 7))
+    assert np.allclose((data.oracle + data.goal_origin)[:60, 0], 5e6 + 7 + 0.35 * np.arange(60), atol=1e-4, rtol=0)
+
+
+def test_files_of_a_pair_must_fit_each_other(tmp_path):
+    far = {"x": lambda joints: 5e6 + 0.35 * np.arange(len(joints))}
+    names = JOINTS._replace(observations=("x",))
+    imported(write(tmp_path / "demos", arm.demonstrations(rows=60), columns=far), names)
+    other = {"x": lambda joints: 6e6 + 0.35 * np.arange(len(joints))}
+    imported(write(tmp_path / "demos", arm.demonstrations(rows=60), columns=other), names)
+    import_data(tmp_path / "out.npz", tmp_path / "b.npz", rescale=True)
+    (tmp_path / "b-val.npz").unlink()
+    (tmp_path / "out-val.npz").rename(tmp_path / "b-val.npz")
+    far_again = np.load(tmp_path / "b.npz")
+    np.savez(tmp_path / "b.npz", **{**far_again, "origin": far_again["origin"] + 5})
+    with pytest.raises(DataError, match="differ in their origin, levels or range of actions; import them together"):
+        load_pair(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[", '{"hz": 0, "observations": [], "actions": [], "goals": []}', "[" * 100_000])
+def test_names_that_cannot_be_read_are_refused(tmp_path, text):
+    rows = np.random.default_rng(0).uniform(-1, 1, (20, 1))
+    np.savez(tmp_path / "a.npz", observations=rows, actions=rows, terminals=np.arange(20) % 10 == 9, signals=np.array(text))
+    for read in (load, lambda path: import_data(path, tmp_path / "b.npz")):
+        with pytest.raises(DataError, match="a.npz: signals cannot be read"):
+            read(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(

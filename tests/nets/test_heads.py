@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mvl.batches import Batch
+from mvl.batches import ActionChunk, Batch
 from mvl.nets.distributions import bounded_normal, unit_normal_log_prob
 from mvl.nets.heads import ActionHead
 
@@ -69,3 +69,16 @@ def test_a_continuous_space_is_a_unit_normal_bit_for_bit(key):
     assert np.array_equal(head.log_prob(outputs, batch), unit_normal_log_prob(outputs, actions))
     assert np.array_equal(head.sample(key, outputs, jnp.ones(())), bounded_normal(key, outputs, jnp.ones(())))
     assert np.array_equal(head.error(outputs, batch), jnp.square(outputs - actions).mean())
+
+
+def test_steps_after_the_end_of_an_episode_do_not_count():
+    """Two chunks of two actions, the second cut after its first."""
+    head, actions, outputs = ActionHead((0, 2), 2), np.zeros((2, 2, 2), np.float32), np.ones((2, 4), np.float32)
+    batch = logged(np.zeros((2, 2)))._replace(chunk=ActionChunk(jnp.asarray(actions), jnp.asarray([[1, 1], [1, 0]]), None))
+    batch = head.with_vectors(batch)
+    each = -0.5 - 0.5 * np.log(2 * np.pi) - np.log(1 + np.exp(1.0))  # the level is -1, its logit 1
+    assert head.log_prob(jnp.asarray(outputs), batch) == pytest.approx([each, each / 2], rel=1e-6)
+    assert float(head.error(jnp.asarray(outputs), batch)) == pytest.approx(1.0)
+    assert head.logged(batch).tolist() == 2 * [[0, -1, 0, -1]]
+    assert float(head.mean(jnp.asarray([[1.0, 2, 3, 4], [5, 6, 7, 8]]), batch)) == pytest.approx(21 / 6)
+    assert head.sample(jax.random.key(0), jnp.asarray(outputs), jnp.zeros(())).shape == (2, 2, 2)

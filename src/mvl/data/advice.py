@@ -15,12 +15,13 @@ WIDE = 200
 """A column with this many dimensions is an image or a scan: robots have fewer joints."""
 FEW, ROWS_PER_VALUE = 8, 100
 """An action with at most this many values, and this many rows for each, is a choice and not a number."""
-JUMP = 20
-"""A step this many times longer than the median suggests a missing episode boundary."""
+JUMP, AROUND = 20, 5
+"""A step this many times longer than the median, and AROUND times longer than the AROUND steps on both sides (their median: who
+slows down for a goal begins with long steps), suggests a missing episode boundary."""
 STILL = 0.05
 """Share of transitions that may stay where they are: people pause."""
 APART = 10
-"""Episodes do not meet if their closest states are this many median steps apart: stitching needs states that they share."""
+"""Episodes do not meet if their closest states are this many mean steps apart: stitching needs states that they share."""
 EPISODES, STATES, OTHERS = 20, 100, 50_000
 """Episodes, states of each, and states of others that these are compared with."""
 
@@ -93,9 +94,14 @@ def wrapping(view: View) -> str | None:
 
 def missing_ends(view: View) -> str | None:
     """Steps that are too long to be steps."""
-    moved = view.lengths[view.lengths > 0]
-    jumps = np.flatnonzero(view.lengths > JUMP * (np.median(moved) if len(moved) else 0))
-    if not len(jumps):
+    lengths, episode = view.lengths, view.data.first_rows[view.data.transitions]
+    usual = np.median(lengths[lengths > 0]) if lengths.any() else 0.0
+    jumps = []
+    for jump in np.flatnonzero(lengths > JUMP * usual)[:1000].tolist():  # enough to say so
+        around = slice(max(0, jump - AROUND), jump + AROUND + 1)
+        if lengths[jump] > AROUND * np.median(lengths[around][episode[around] == episode[jump]]):
+            jumps.append(jump)
+    if not jumps:
         return None
     first = view.data.transitions[jumps[0]]
     found = f"{len(jumps)} steps over {JUMP} times the median, first at row {first}"
@@ -125,7 +131,7 @@ def apart(view: View) -> str | None:
 
 
 def closest_approaches(data: Dataset) -> np.ndarray:
-    """For some episodes, the distance of their closest state to one of another episode, in median steps, (episodes,).
+    """For some episodes, the distance of their closest state to one of another episode, in mean steps, (episodes,).
 
     Dimensions are divided by their standard deviations.
     """
@@ -139,7 +145,7 @@ def closest_approaches(data: Dataset) -> np.ndarray:
         states = data.observations[np.linspace(data.starts[episode], data.ends[episode], STATES).astype(int)] / scale
         squares = np.square(states).sum(axis=1)[:, None] + np.square(others).sum(axis=1) - 2 * states @ others.T
         found.append(np.sqrt(squares.min(axis=0)[owner != episode].clip(0).min()))
-    return np.array(found) / (np.median(steps[steps > 0]) if steps.any() else np.inf)
+    return np.array(found) / (steps[steps > 0].mean() if steps.any() else np.inf)
 
 
 def _fixed_in_episodes(data: Dataset) -> np.ndarray:

@@ -52,7 +52,7 @@ def check_signals(signals: Signals, states: np.ndarray, actions: np.ndarray, goa
         named = sum(len(signal.labels) for signal in group)
         if named != array.shape[1]:
             raise DataError(
-                f"{source}: signals names {named} dimensions of {kind}, which have {array.shape[1]}; import it again."
+                f"{source}: signals names {named} dimensions of {kind}, not the {array.shape[1]} there are; correct it."
             )
         if kind != "actions" and any(signal.levels for signal in group):
             raise DataError(f"{source}: signals gives levels to {kind}, which only actions may have; correct it.")

@@ -56,8 +56,8 @@ class Inputs(NamedTuple):
             array, source = numbers(given, what), dimensions(signals)
             array = stored(array, source) if array.shape[-1:] == (len(source),) else array
         origin = self.goal_origin if what == "goal" else self.origin
-        if origin is not None and array.shape[-1:] == (len(origin),):
-            array = array - np.asarray(origin)
+        if origin is not None and array.ndim and array.shape[-1] % len(origin) == 0:
+            array = array - np.tile(origin, array.shape[-1] // len(origin))  # several with a history of observations
         with np.errstate(over="ignore"):  # what is too large becomes infinite, which a policy refuses
             return np.asarray(array, np.float32)
 

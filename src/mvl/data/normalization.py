@@ -34,8 +34,9 @@ class Moments(NamedTuple):
         return cls(tuple(mean.tolist()), tuple(np.where(constant, 1.0, std).tolist()))
 
     def standardized(self, rows: Numbers) -> Numbers:
-        """(rows - mean) / std in float32."""
-        mean, std = np.asarray(self.mean, np.float32), np.asarray(self.std, np.float32)
+        """(rows - mean) / std in float32; of a state that is a history, each of its observations."""
+        count = rows.shape[-1] // len(self.mean)
+        mean, std = (np.tile(np.asarray(numbers, np.float32), count) for numbers in self)
         scaled: Numbers = (rows - mean) / std
         return scaled
 

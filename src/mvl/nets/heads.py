@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from mvl.batches import Batch
@@ -126,10 +127,12 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class ActionHead:
-    """The distribution of an action whose dimensions are independent of each other."""
+    """The distribution of an action, or of a chunk of successive ones, whose dimensions are independent of each other."""
 
     levels: tuple[int, ...] = ()
     """How many levels each dimension has, 0 for a continuous one; empty: all are continuous."""
+    chunk: int = 1
+    """How many successive actions the outputs stand for."""
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -146,24 +149,43 @@ class ActionHead:
         return made
 
     def log_prob(self, outputs: Array, batch: Batch) -> Array:
-        """Log-probability of the logged actions, (batch,)."""
-        found = [part.kind.log_prob(outputs[..., part.numbers], batch.actions[..., part.numbers]) for part in self.parts]
-        return reduce(add, found)
+        """Log-probability of the logged actions, (batch,).
+
+        Of a chunk it is the mean over its steps, to which those after the end of the episode contribute nothing.
+        """
+        steps, actions = self.in_steps(outputs), batch.actions if batch.chunk is None else batch.chunk.actions
+        found = [part.kind.log_prob(steps[..., part.numbers], actions[..., part.numbers]) for part in self.parts]
+        total = reduce(add, found)
+        return total if batch.chunk is None else (batch.chunk.valid * total).mean(-1)
 
     def error(self, outputs: Array, batch: Batch) -> Array:
         """Mean over batch and dimensions: the squared error of continuous ones, the share of wrong levels of discrete ones."""
-        pairs = [(part.kind, outputs[..., part.numbers], batch.actions[..., part.numbers]) for part in self.parts]
-        return _joined([kind.errors(*pair) for kind, *pair in pairs]).mean()
+        steps, actions = self.in_steps(outputs), batch.actions if batch.chunk is None else batch.chunk.actions
+        pairs = [(part.kind, steps[..., part.numbers], actions[..., part.numbers]) for part in self.parts]
+        return _mean(_joined([kind.errors(*pair) for kind, *pair in pairs]), batch)
 
     def sample(self, key: Key, outputs: Array, temperature: Array) -> Array:
         """Actions as vectors, drawn at a temperature; at 0, the most likely ones."""
         keys = [key, *(jax.random.fold_in(key, number) for number in range(1, len(self.parts)))]
-        parts = zip(self.parts, keys, strict=True)
-        return _joined([part.kind.sample(one, outputs[..., part.numbers], temperature) for part, one in parts])
+        parts, steps = zip(self.parts, keys, strict=True), self.in_steps(outputs)
+        return _joined([part.kind.sample(one, steps[..., part.numbers], temperature) for part, one in parts])
 
     def expected(self, outputs: Array) -> Array:
-        """Mean action as a vector, which depends smoothly on the outputs."""
-        return _joined([part.kind.expected(outputs[..., part.numbers]) for part in self.parts])
+        """Mean actions as vectors, which depend smoothly on the outputs."""
+        steps = self.in_steps(outputs)
+        return _joined([part.kind.expected(steps[..., part.numbers]) for part in self.parts])
+
+    def logged(self, batch: Batch) -> Array:
+        """The logged actions in the order of the outputs, (batch, n)."""
+        return batch.actions if batch.chunk is None else batch.chunk.actions.reshape(len(batch.actions), -1)
+
+    def mean(self, numbers: Array, batch: Batch) -> Array:
+        """Mean of one number per output, (batch, n), over the steps of chunks that the episodes have."""
+        return _mean(self.in_steps(numbers), batch)
+
+    def in_steps(self, outputs: Array) -> Array:
+        """Numbers in the order of the outputs, (..., n), as (..., steps, a) if the head is one of chunks."""
+        return outputs if self.chunk == 1 else outputs.reshape(*outputs.shape[:-1], self.chunk, -1)
 
     def to_vectors(self, actions: Array) -> Array:
         """Actions of the data as vectors."""
@@ -173,12 +195,25 @@ class ActionHead:
         """Vectors as actions of the data."""
         return _joined([part.kind.from_vectors(vectors[..., part.numbers]) for part in self.parts])
 
+    def actions_of(self, vectors: np.ndarray) -> np.ndarray:
+        """`from_vectors` for arrays of NumPy."""
+        return np.asarray(self.from_vectors(jnp.asarray(vectors))) if self.levels else vectors
+
     def with_vectors(self, batch: Batch) -> Batch:
         """A batch of the data with its actions as vectors."""
         if not self.levels:
             return batch
         middle = batch.midpoints and batch.midpoints._replace(actions=self.to_vectors(batch.midpoints.actions))
-        return batch._replace(actions=self.to_vectors(batch.actions), midpoints=middle)
+        chunk = batch.chunk and batch.chunk._replace(actions=self.to_vectors(batch.chunk.actions))
+        return batch._replace(actions=self.to_vectors(batch.actions), midpoints=middle, chunk=chunk)
+
+
+def _mean(numbers: Array, batch: Batch) -> Array:
+    """Mean over all that is logged: (batch, n), or (batch, steps, n) without the steps that the episodes have not."""
+    if batch.chunk is None:
+        return numbers.mean()
+    valid = batch.chunk.valid[..., None]
+    return (valid * numbers).sum() / (valid.sum() * numbers.shape[-1])
 
 
 def _joined(found: list[Array]) -> Array:

@@ -24,13 +24,14 @@ class AdvantageWeighted:
     needs: ClassVar[frozenset[str]] = frozenset({"advantage"})
     request: ClassVar[BatchRequest] = BatchRequest()
     discrete: ClassVar[bool] = True
+    chunks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_settings(self, alpha=NOT_NEGATIVE, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.represented
-        return init_mlp(key, inputs, self.widths, shapes.action, norm=False, final=small)
+        return init_mlp(key, inputs, self.widths, shapes.outputs, norm=False, final=small)
 
     def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: PolicyView, key: Key) -> Loss:
         assert value.advantage is not None, "the recipe checks that the value offers an advantage"

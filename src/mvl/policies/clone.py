@@ -21,13 +21,14 @@ class Clone:
     needs: ClassVar[frozenset[str]] = frozenset()
     request: ClassVar[BatchRequest] = BatchRequest()
     discrete: ClassVar[bool] = True
+    chunks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_settings(self, widths=COUNT)
 
     def init(self, key: Key, shapes: Shapes) -> Params:
         inputs = shapes.observation + shapes.represented
-        return init_mlp(key, inputs, self.widths, shapes.action, norm=False, final=small)
+        return init_mlp(key, inputs, self.widths, shapes.outputs, norm=False, final=small)
 
     def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: PolicyView, key: Key) -> Loss:
         outputs = apply_mlp(params, batch.observations, view.encode(batch.observations, batch.actor_goals.vectors))

@@ -30,6 +30,7 @@ class Gradient:
     needs: ClassVar[frozenset[str]] = frozenset({"critic"})
     request: ClassVar[BatchRequest] = BatchRequest()
     discrete: ClassVar[bool] = True
+    chunks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_settings(self, alpha=NOT_NEGATIVE, widths=COUNT)

@@ -39,6 +39,7 @@ class Hierarchical:
 
     needs: ClassVar[frozenset[str]] = frozenset({"advantage", "state_value"})
     discrete: ClassVar[bool] = True
+    chunks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_settings(self, low_alpha=NOT_NEGATIVE, high_alpha=NOT_NEGATIVE, subgoal_steps=COUNT, widths=COUNT)
@@ -51,7 +52,7 @@ class Hierarchical:
         high, low = jax.random.split(key)
         return Networks(
             init_mlp(high, shapes.observation + shapes.goal, self.widths, shapes.represented, norm=False, final=small),
-            init_mlp(low, shapes.observation + shapes.represented, self.widths, shapes.action, norm=False, final=small),
+            init_mlp(low, shapes.observation + shapes.represented, self.widths, shapes.outputs, norm=False, final=small),
         )
 
     def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: PolicyView, key: Key) -> Loss:

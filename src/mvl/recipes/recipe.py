@@ -27,6 +27,10 @@ class Learning:
     """Steps that the value is trained before the regularizer is added."""
     normalize: bool | None = None
     """Standardize observations and goals by their mean and standard deviation in the training data; None: only for own data."""
+    chunk: int = 1
+    """How many successive actions the policy answers at once, for data at a high rate."""
+    history: int = 1
+    """How many of the last observations make up a state, for data without velocities; goals are single observations."""
     value_goals: GoalMix | None = None
     """Distribution of the goals that the value is trained on (default: that of the value's method)."""
     actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
@@ -34,7 +38,7 @@ class Learning:
 
     def __post_init__(self) -> None:
         check_settings(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
-        check_settings(self, regularizer_start=NATURAL)
+        check_settings(self, regularizer_start=NATURAL, chunk=COUNT, history=COUNT)
 
 
 SURFACES = frozenset({"state_value", "critic"})
@@ -67,6 +71,17 @@ class Recipe:
         if self.value.request.midpoints and self.value_goals.trajectory < 1:
             name = registry.name_of("value", self.value)
             raise UsageError(f"value {name} needs goals ahead in the same episode: a trajectory share of 1.")
+        if self.learning.chunk > 1:
+            self._check_chunk()
+
+    def _check_chunk(self) -> None:
+        """Refuse a policy or a value that knows single actions only."""
+        if not getattr(self.policy, "chunks", False):
+            name, able = registry.name_of("policy", self.policy), self._policies_with("chunks")
+            raise UsageError(f"policy {name} chooses one action at a time; for chunks choose from {able}, or leave out --chunk.")
+        if "advantage" in self.policy.needs and "state_value" not in offered(self.value):
+            need = "a state value, whose rise is the advantage of a chunk"
+            raise UsageError(self._misfit("policy", self.policy, need, frozenset({"state_value"}).__le__))
 
     @property
     def has_surface(self) -> bool:
@@ -83,7 +98,7 @@ class Recipe:
         rep = self.representation.request
         goals = None if rep.reuse_value_goals and self.value_goals.current > 0 else rep.goals
         midpoints, steps = self.value.request.midpoints, self.policy.request.waypoint_steps
-        return BatchRequest(goals=goals, windows=rep.windows, midpoints=midpoints, waypoint_steps=steps)
+        return BatchRequest(goals, False, rep.windows, midpoints, steps, self.learning.chunk)
 
     def _misfit(self, axis: str, part: object, need: str, met: Callable[[frozenset[str]], Any]) -> str:
         """Message that a part needs something of the value; `met` decides from the functions a value offers if it fits."""

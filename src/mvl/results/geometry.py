@@ -78,14 +78,16 @@ def geometry_of_seeds(run: Path | str, bound: Mollified | None = None) -> list[G
 
 
 def own_bound(learner: Learner) -> Mollified:
-    """A run's own mollifier in raw units, or the paper's for a run without one."""
-    own = learner.recipe.regularizer
+    """A run's own mollifier for single observations in raw units, or the paper's for a run without one."""
+    own, size = learner.recipe.regularizer, learner.shapes.observation
     if not isinstance(own, Mollified):
         return Mollified()
-    if learner.normalization is None:
+    single = size // learner.recipe.learning.history
+    if learner.normalization is None and single == size:
         return own
-    std = np.asarray(learner.normalization.observations.std)
-    return replace(own, scale=tuple(np.asarray(known_scale(own.scale, len(std)) * std).tolist()))
+    std = np.asarray(learner.normalization.observations.std) if learner.normalization else 1.0
+    scale = np.broadcast_to(np.asarray(known_scale(own.scale, size), np.float64), size)[-single:]
+    return replace(own, scale=tuple((scale * std).tolist()))
 
 
 def mean(found: list[Geometry]) -> Geometry:

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from mvl.data.dataset import Dataset
+from mvl.data.history import states_at
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
 from mvl.runs.data import data_of
@@ -25,7 +26,7 @@ DISTANCES = (1, 2, 5, 10, 20, 50, 100, 200)
 class Shape(NamedTuple):
     """Measures of the value of a run's first seed."""
 
-    slopes: np.ndarray  # (pairs, d) |dV/ds_i| at states of the data, for goals at all distances
+    slopes: np.ndarray  # (pairs, d) |dV/ds_i| by the last observation, at states of the data, for goals at all distances
     distances: np.ndarray  # (distances,) steps from the states to their goals
     values: np.ndarray  # (distances, 3) quartiles of V(s, g)
     signal: np.ndarray  # (distances,) mean of the advantage V(s', g) - V(s, g) of a logged step towards the goal
@@ -44,10 +45,11 @@ def shape_of(run: Path | str, data: Dataset | None = None) -> Shape:
     if not learner.recipe.has_surface:
         raise UsageError(f"{run}: {description.experiment.recipe_name} learns no value; choose a run of a recipe that does.")
     _, held_out = data_of(description, data, run)
-    return measure(learner, jax.tree.map(lambda leaf: leaf[0], state.params), held_out)
+    params = jax.tree.map(lambda leaf: leaf[0], state.params)
+    return measure(learner, params, held_out, learner.recipe.learning.history)
 
 
-def measure(learner: Learner, params: Parameters, data: Dataset, seed: int = 0) -> Shape:
+def measure(learner: Learner, params: Parameters, data: Dataset, history: int = 1, seed: int = 0) -> Shape:
     random, key = np.random.default_rng(seed), jax.random.key(seed)
     value = jax.jit(lambda states, goals: learner.values(params, states, goals, key))
     slope = jax.jit(jax.grad(lambda states, goals: learner.values(params, states, goals, key).sum()))
@@ -58,10 +60,11 @@ def measure(learner: Learner, params: Parameters, data: Dataset, seed: int = 0) 
     found: dict[str, list[Any]] = {"slopes": [], "values": [], "signal": [], "noise": []}
     for distance in distances:
         rows = random.choice(data.transitions[ahead >= distance], PAIRS)
-        states, goals = data.observations[rows], (data.observations if data.oracle is None else data.oracle)[rows + distance]
+        goals = (data.observations if data.oracle is None else data.oracle)[rows + distance]
+        states, following = (states_at(data, each, history) for each in (rows, rows + 1))
         here = np.asarray(value(states, goals))
-        advantage = np.asarray(value(data.observations[rows + 1], goals)) - here
-        found["slopes"].append(np.abs(slope(states, goals)))
+        advantage = np.asarray(value(following, goals)) - here
+        found["slopes"].append(np.abs(slope(states, goals))[:, -data.observations.shape[1] :])
         found["values"].append(np.quantile(here, (0.25, 0.5, 0.75)))
         found["signal"].append(advantage.mean())
         found["noise"].append(advantage.std())

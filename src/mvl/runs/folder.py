@@ -107,6 +107,7 @@ class RunFolder:
         self.surface_file = path / "surface.json"
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
+        self.tracking_file = path / "tracking.json"
         self.lock_file = path / ".lock"
 
     @property
@@ -121,6 +122,7 @@ class RunFolder:
             self.surface_file,
             self.graph_file,
             self.plans_file,
+            self.tracking_file,
         )
 
     @staticmethod
