@@ -45,10 +45,11 @@ def shape_of(run: Path | str, data: Dataset | None = None) -> Shape:
     if not learner.recipe.has_surface:
         raise UsageError(f"{run}: {description.experiment.recipe_name} learns no value; choose a run of a recipe that does.")
     _, held_out = data_of(description, data, run)
-    return measure(learner, jax.tree.map(lambda leaf: leaf[0], state.params), held_out)
+    params = jax.tree.map(lambda leaf: leaf[0], state.params)
+    return measure(learner, params, held_out, learner.recipe.learning.history)
 
 
-def measure(learner: Learner, params: Parameters, data: Dataset, seed: int = 0) -> Shape:
+def measure(learner: Learner, params: Parameters, data: Dataset, history: int = 1, seed: int = 0) -> Shape:
     random, key = np.random.default_rng(seed), jax.random.key(seed)
     value = jax.jit(lambda states, goals: learner.values(params, states, goals, key))
     slope = jax.jit(jax.grad(lambda states, goals: learner.values(params, states, goals, key).sum()))
@@ -60,7 +61,7 @@ def measure(learner: Learner, params: Parameters, data: Dataset, seed: int = 0) 
     for distance in distances:
         rows = random.choice(data.transitions[ahead >= distance], PAIRS)
         goals = (data.observations if data.oracle is None else data.oracle)[rows + distance]
-        states, following = (states_at(data, each, learner.recipe.learning.history) for each in (rows, rows + 1))
+        states, following = (states_at(data, each, history) for each in (rows, rows + 1))
         here = np.asarray(value(states, goals))
         advantage = np.asarray(value(following, goals)) - here
         found["slopes"].append(np.abs(slope(states, goals))[:, -data.observations.shape[1] :])
