@@ -1,5 +1,6 @@
 """Trained policies from run folders: act(observation, goal)."""
 
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,13 @@ class LoadedPolicy:
     def reset(self) -> None:
         """Forget the path to the last goal, because a new episode begins."""
         self._planned_for = None
+
+    def copy(self) -> "LoadedPolicy":
+        """The same policy with a state of its own (path and random draws), for an episode that is played at the same time."""
+        other = copy(self)
+        other._follower = copy(self._follower)
+        other.reset()
+        return other
 
     def _subgoal(self, follower: "Follower", observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """The goal to pursue now, for every row."""

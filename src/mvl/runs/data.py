@@ -45,4 +45,14 @@ def origin_of(path: Path | None, data: Dataset) -> dict[str, Any]:
     """The entry `data` of a run's description."""
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
     action_range = None if data.action_range is None else data.action_range.tolist()
-    return {**where, "rows": len(data.transitions), "action_range": action_range}
+    return {**where, "rows": len(data.transitions), "action_range": action_range, "observations": ranges_of(data)}
+
+
+def ranges_of(data: Dataset) -> dict[str, list[float]]:
+    """Lowest value, highest value and standard deviation of each observation dimension; of a sample if there are many rows."""
+    observations = data.sampled.observations
+    return {
+        "low": observations.min(axis=0).tolist(),
+        "high": observations.max(axis=0).tolist(),
+        "std": list(data.statistics.std),
+    }

@@ -39,7 +39,7 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, and its `action_range`: the actions that -1 and 1 stand for."""
+    """Path and SHA-256 of the training file, its `action_range`: the actions that -1 and 1 stand for, and ranges of observations."""
 
     @property
     def task(self) -> Task:
@@ -90,6 +90,7 @@ class RunFolder:
         self.surface_file = path / "surface.json"
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
+        self.goals_file = path / "goals.json"
         self.lock_file = path / ".lock"
 
     @property
@@ -104,6 +105,7 @@ class RunFolder:
             self.surface_file,
             self.graph_file,
             self.plans_file,
+            self.goals_file,
         )
 
     @staticmethod
