@@ -20,10 +20,20 @@ class Client:
         """Connects; no answer within `timeout` seconds raises TimeoutError, here and in the methods."""
         headers = {"Authorization": f"Api-Key {token}"} if token else None
         self._socket = connect(
-            address, compression=None, max_size=None, additional_headers=headers, open_timeout=timeout, close_timeout=1, proxy=None
+            address,
+            compression=None,
+            max_size=None,
+            additional_headers=headers,
+            open_timeout=timeout,
+            close_timeout=1,
+            proxy=None,
         )
         self._timeout = timeout
-        self.metadata = self._receive()
+        try:
+            self.metadata = self._receive()
+        except BaseException:
+            self.close()
+            raise
 
     def infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a message: `{"observation": ..., "goal": ...}` is answered with `actions`, (steps, a)."""

@@ -1,7 +1,6 @@
 """A policy server in a thread of the test, and a proxy before it that can stall."""
 
 import asyncio
-import socket
 import threading
 from contextlib import contextmanager
 

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mvl.cli.parser import Parser, add_own_code, count, import_own_code, not_negative, port, positive, seed
 
@@ -22,7 +22,7 @@ def run(argv: list[str]) -> None:
     from mvl.extras import check_server
 
     check_server("mvl serve")
-    token = _token(options.token)
+    token = token_of(options.token)
     served = _served(options)
     served.warm_up()
     gc.freeze()  # what is loaded stays loaded; not looking through it again keeps garbage collections short
@@ -38,20 +38,29 @@ def _parser() -> Parser:
     )
     parser.add_argument("--port", type=port, default=8000, help="port to listen at; 0 takes a free one")
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen at; any but a loopback one can be reached by others and needs a token"
+        "--host",
+        default="127.0.0.1",
+        help="address to listen at; one that other machines can reach needs a token",
     )
     parser.add_argument(
         "--token", type=Path, metavar="FILE", help=f"file with the key that clients must send (default: ${TOKEN}, if set)"
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
-        "--strict", action="store_true", help="refuse observations outside the range of the training data, instead of marking them"
+        "--strict",
+        action="store_true",
+        help="refuse observations outside the range of the training data",
     )
     limits.add_argument(
         "--margin", type=not_negative, default=0.1, help="how far outside still counts as inside, in standard deviations"
     )
     limits.add_argument(
-        "--max-action", type=positive, nargs="+", default=[], metavar="X", help="limit the size of actions: one number, or one each"
+        "--max-action",
+        type=positive,
+        nargs="+",
+        default=[],
+        metavar="X",
+        help="limit actions: one number, or one per dimension",
     )
     limits.add_argument(
         "--max-change", type=positive, nargs="+", default=[], metavar="X", help="limit the change from one action to the next"
@@ -74,13 +83,13 @@ def _served(options: Namespace) -> "Served":
     from mvl.deploy.session import Served
     from mvl.runs.folder import RunFolder
 
-    given = {field.name: getattr(options, field.name) for field in fields(Limits)}
-    limits = Limits(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    given: dict[str, Any] = {field.name: getattr(options, field.name) for field in fields(Limits)}
+    limits = Limits(**given | {name: tuple(given[name]) for name in ("max_action", "max_change")})
     policy = load_policy(options.run, seed=options.seed, plan=options.plan)
     return Served(options.run, RunFolder.open(options.run)[1], policy, limits)
 
 
-def _token(file: Path | None) -> str:
+def token_of(file: Path | None) -> str:
     """The key that clients must send; empty: none."""
     import os
 

@@ -64,7 +64,8 @@ def goal_from_data(run: Path, file: Path, row: int) -> np.ndarray:
     data = npz.load(file, description.experiment.task.goal_columns_of_file)
     if not 0 <= row < len(data.observations):
         raise UsageError(f"{file} has rows 0 to {len(data.observations) - 1}, not {row}; choose one of them.")
-    return take(data.observations if data.oracle is None else data.oracle, np.array([row]))[0]
+    goal: np.ndarray = take(data.observations if data.oracle is None else data.oracle, np.array([row]))[0]
+    return goal
 
 
 @contextmanager

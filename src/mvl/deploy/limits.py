@@ -1,5 +1,6 @@
 """What a policy server accepts from its clients, and what it lets a policy do."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -45,11 +46,12 @@ class Limits:
         """Refuse an observation that is too old, given when it was made; both are Unix times in seconds."""
         if sent is None:
             return
-        if not isinstance(sent, int | float | np.floating) or isinstance(sent, bool) or not np.isfinite(sent):
+        if isinstance(sent, bool) or not isinstance(sent, int | float | np.floating) or not math.isfinite(sent):
             raise UsageError("timestamp is not a number; send the Unix time of the observation in seconds.")
-        if abs(now - sent) > self.max_age:
+        age = now - float(sent)
+        if abs(age) > self.max_age:
             raise UsageError(
-                f"the observation is {now - sent:.3g} s old, and at most {self.max_age:g} s are allowed; "
+                f"the observation is {age:.3g} s old, and at most {self.max_age:g} s are allowed; "
                 "send newer ones, synchronize the clocks, or raise --max-age."
             )
 
@@ -82,7 +84,7 @@ class ActionLimiter:
 
     def __call__(self, actions: np.ndarray) -> np.ndarray:
         """The actions to be sent one after another, (steps, a); those of earlier calls came before."""
-        limited = np.clip(actions, -self.size, self.size)
+        limited: np.ndarray = np.clip(actions, -self.size, self.size)
         for step, action in enumerate(limited):
             if self.last is not None:
                 limited[step] = np.clip(action, self.last - self.change, self.last + self.change)

@@ -49,7 +49,9 @@ def vector(given: Any, what: str, size: int) -> np.ndarray:
     This is where named parts become a vector, once the data of a run has names.
     """
     if isinstance(given, dict):
-        raise UsageError(f"{what} has named parts ({', '.join(map(str, given))}), but the run's data has no names; send a vector.")
+        raise UsageError(
+            f"{what} has named parts ({', '.join(map(str, given))}), but the run's data has no names; send a vector."
+        )
     try:
         array = np.asarray(given)
     except ValueError:

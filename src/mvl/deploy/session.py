@@ -74,7 +74,9 @@ class Served:
 class Session:
     """One client: its policy's state, the goals it can name, and its limits."""
 
-    def __init__(self, served: Served, clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, served: Served, clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time
+    ) -> None:
         """`clock` measures durations, `wall` compares the time with that of the client."""
         self.policy, self.limits, self.goals = served.policy.copy(), served.limits, served.goals()
         self.metadata = served.metadata(self.goals)

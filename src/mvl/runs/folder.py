@@ -39,7 +39,7 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, its `action_range`: the actions that -1 and 1 stand for, and ranges of observations."""
+    """Path and SHA-256 of the training file, the actions that -1 and 1 stand for (`action_range`), ranges of `observations`."""
 
     @property
     def task(self) -> Task:
