@@ -1,8 +1,10 @@
-"""A policy server in a thread of the test, and a proxy before it that can stall."""
+"""A policy server in a thread of the test, a proxy before it that can stall, and a robot that notes what it is told."""
 
 import asyncio
+import socket
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
@@ -54,3 +56,72 @@ def serving(offered, token=""):
         done[1].call_soon_threadsafe(done[2].set)
         thread.join(10)
         assert not thread.is_alive()
+
+
+class Proxy:
+    """Forwards one address to another; while `stalled`, bytes stay where they are, as on a network that is interrupted."""
+
+    def __init__(self, address):
+        self.target, self.stalled = address.removeprefix("ws://").split(":"), threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address, self.open = f"ws://127.0.0.1:{self.listener.getsockname()[1]}", []
+
+    def __enter__(self):
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *exception):
+        for one in (self.listener, *self.open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def _accept(self):
+        with suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                far = socket.create_connection((self.target[0], int(self.target[1])))
+                self.open += [near, far]
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=self._forward, args=pair, daemon=True).start()
+
+    def _forward(self, source, to):
+        with suppress(OSError):
+            while data := source.recv(65536):
+                while self.stalled.is_set():
+                    time.sleep(0.005)
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+
+
+class StubRobot:
+    """A robot that notes what it was told and when; `on_read` runs at each of its reads, of which there are `most`."""
+
+    def __init__(self, on_read=lambda count: None, most=1000):
+        self.on_read, self.most, self.reads, self.told = on_read, most, 0, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.told.append(("exit", time.monotonic()))
+
+    def read(self):
+        if self.reads == self.most:
+            return None
+        self.reads += 1
+        self.on_read(self.reads)
+        return {"observation": np.zeros(2, np.float32), "goal": np.ones(2, np.float32)}
+
+    def send(self, action):
+        self.told.append(("send", time.monotonic()))
+
+    def hold(self):
+        self.told.append(("hold", time.monotonic()))
+
+    def stop(self):
+        self.told.append(("stop", time.monotonic()))
+
+    @property
+    def kinds(self):
+        return [kind for kind, _ in self.told]

@@ -208,3 +208,13 @@ def test_a_folder_that_cannot_be_made_is_told(finished, tmp_path, failing):
     with pytest.raises(MvlError, match="run.json cannot be written .no space left on device.; free some space, then train again"):
         RunFolder.create(tmp_path / "run", description)
     assert [file.name for file in (tmp_path / "run").iterdir()] == [".lock"]
+
+
+def test_a_description_has_the_ranges_of_the_observations(dataset):
+    from mvl.runs.data import origin_of
+
+    observations = dataset.observations
+    ranges = origin_of(None, dataset)["observations"]
+    assert ranges["low"] == observations.min(axis=0).tolist()
+    assert ranges["high"] == observations.max(axis=0).tolist()
+    assert ranges["std"] == pytest.approx(observations.std(axis=0).tolist(), rel=1e-5)

@@ -17,15 +17,16 @@ def run(argv: list[str]) -> None:
     import_own_code(options)
 
     import asyncio
-    import gc
 
     from mvl.extras import check_server
 
     check_server("mvl serve")
     token = token_of(options.token)
+    from mvl.deploy.server import check_token
+
+    check_token(options.host, token)
     served = _served(options)
     served.warm_up()
-    gc.freeze()  # what is loaded stays loaded; not looking through it again keeps garbage collections short
     asyncio.run(_serve(served, options.host, options.port, token))
 
 
@@ -103,9 +104,11 @@ def token_of(file: Path | None) -> str:
 
 async def _serve(served: "Served", host: str, port: int, token: str) -> None:
     import asyncio
+    import gc
 
     from mvl.deploy.server import address, listening
 
     async with listening(served, host, port, token) as server:
+        gc.freeze()  # what is loaded stays loaded; not looking through it again keeps garbage collections short
         print(f"{address(server)} serves {served.run} (stop with Ctrl-C)", flush=True)
         await asyncio.Future()

@@ -51,6 +51,8 @@ def remove_goal(run: Path, name: str) -> None:
 
 def find_goal(goals: Goals, name: str) -> np.ndarray:
     """The goal of that name."""
+    if len(name) > LONGEST:
+        raise UsageError(f"no goal has a name of {len(name)} characters; {LONGEST} are the most.")
     if not goals:
         raise UsageError(f"no goal is named '{name}', and the run has none; add one with: mvl goals add RUN NAME ...")
     if name not in goals:

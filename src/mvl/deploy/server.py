@@ -32,8 +32,7 @@ QUEUE = 4
 @asynccontextmanager
 async def listening(served: Served, host: str, port: int, token: str = "") -> AsyncIterator[Server]:
     """A server of the policy within the block; port 0 takes any free one."""
-    if host not in LOOPBACK and not token:
-        raise UsageError(f"{host} can be reached from other machines, so clients need a token; give one with --token FILE.")
+    check_token(host, token)
     gate = Gate(served, token)
     quiet = logging.getLogger(f"{__name__}.quiet")  # handshakes that fail are the business of who sent them
     quiet.addHandler(logging.NullHandler())
@@ -55,6 +54,12 @@ async def listening(served: Served, host: str, port: int, token: str = "") -> As
         raise MvlError(f"cannot listen at {host}:{port} ({error.strerror}); choose another --port or --host.") from None
     async with server:
         yield server
+
+
+def check_token(host: str, token: str) -> None:
+    """Refuse to listen where other machines can connect, unless they need a token."""
+    if host not in LOOPBACK and not token:
+        raise UsageError(f"{host} can be reached from other machines, so clients need a token; give one with --token FILE.")
 
 
 def address(server: Server) -> str:
@@ -111,7 +116,8 @@ class Gate:
             await asyncio.sleep(0)  # a client that sends without waiting for answers must not keep others waiting
 
     async def _refuse(self, connection: ServerConnection, sentence: str) -> None:
-        print(f"mvl: refused client {_name(connection)}: {sentence}", file=sys.stderr)
+        shown = "".join(letter if letter.isprintable() else "?" for letter in sentence)  # it may quote what the client sent
+        print(f"mvl: refused client {_name(connection)}: {shown}", file=sys.stderr)
         try:
             await connection.send(sentence)
             await connection.close(INTERNAL_ERROR, "see the text message before")
