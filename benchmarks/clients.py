@@ -70,16 +70,18 @@ def main() -> None:
     own = [islice(episodes(options.run, seed), DIFFERENT) for seed in range(options.clients)]
     known = [[answered(policy, messages) for messages in some] for some in own]
     with server(options.run, options.plan) as address:
+        began = time.monotonic()
         workers = [Worker(address, expected) for expected in known]
         threads = [threading.Thread(target=worker.work, args=(options.hz, 60 * options.minutes)) for worker in workers]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+        elapsed = time.monotonic() - began
     times = np.concatenate([worker.times for worker in workers])
     p50, p99 = 1000 * np.percentile(times, [50, 99])
     wrong, errors = sum(worker.wrong for worker in workers), [worker.error for worker in workers if worker.error]
-    rate = len(times) / len(workers) / (60 * options.minutes)
+    rate = len(times) / len(workers) / elapsed
     print(
         f"{len(times)} answers to {len(workers)} clients, {rate:.1f} per second each: {wrong} wrong, {len(errors)} clients lost"
     )
