@@ -43,7 +43,20 @@ ORDER = [
     "cli",
 ]
 OPTIONAL = {"ogbench", "dm_control", "gymnasium", "gymnasium_robotics", "mujoco", "h5py", "pyarrow", "minari", "imageio_ffmpeg"}
-OPTIONAL |= {"viser", "trimesh", "skfmm", "ray", "submitit", "imageio", "websockets", "msgpack"}
+OPTIONAL |= {
+    "huggingface_hub",
+    "viser",
+    "trimesh",
+    "skfmm",
+    "ray",
+    "submitit",
+    "imageio",
+    "tensorboardX",
+    "wandb",
+    "trackio",
+    "websockets",
+    "msgpack",
+}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -12,6 +12,7 @@ from conftest import small_recipe, walk, write_npz
 from mvl.cli import main
 from mvl.deploy.goals import add_goal, find_goal, goal_from_data, load_goals
 from mvl.errors import DamagedError, MvlError, UsageError
+from mvl.runs.folder import RunFolder
 
 
 @pytest.fixture
@@ -20,6 +21,10 @@ def run(tmp_path, served_run):
     (tmp_path / "run").mkdir()
     shutil.copy(served_run / "run.json", tmp_path / "run")
     return tmp_path / "run"
+
+
+def goals_of(run):
+    return load_goals(run, RunFolder.open(run)[1])
 
 
 def mvl(capsys, *words, code=0):
@@ -34,23 +39,23 @@ def test_goals_are_added_listed_and_removed(run, capsys):
     mvl(capsys, "goals", "add", run, "home", "--values", 0, 0)
     assert mvl(capsys, "goals", "list", run) == "pick up the cup: -1 2.5\nhome: 0 0\n"
     assert mvl(capsys, "goals", "remove", run, "home") == "removed home\n"
-    assert list(load_goals(run, 2)) == ["pick up the cup"]
+    assert list(goals_of(run)) == ["pick up the cup"]
     assert "no goal named 'home'" in mvl(capsys, "goals", "remove", run, "home", code=2)
 
 
 def test_a_goal_is_replaced_only_if_asked(run, capsys):
     add_goal(run, "home", np.zeros(2))
     assert "replace it with --overwrite" in mvl(capsys, "goals", "add", run, "home", "--values", 1, 1, code=1)
-    assert load_goals(run, 2)["home"].tolist() == [0, 0]
+    assert goals_of(run)["home"].tolist() == [0, 0]
     mvl(capsys, "goals", "add", run, "home", "--values", 1, 1, "--overwrite")
-    assert load_goals(run, 2)["home"].tolist() == [1, 1]
+    assert goals_of(run)["home"].tolist() == [1, 1]
 
 
 def test_a_row_of_data_is_a_goal(run, tmp_path, capsys):
     data = walk()
     file = write_npz(tmp_path / "walk.npz", data)
     mvl(capsys, "goals", "add", run, "seen", "--from-data", file, "--row", 7)
-    assert load_goals(run, 2)["seen"].tolist() == data.observations[7].tolist()
+    assert goals_of(run)["seen"].tolist() == data.observations[7].tolist()
     assert "rows 0 to 125, not 126" in mvl(capsys, "goals", "add", run, "no", "--from-data", file, "--row", 126, code=2)
 
 
@@ -65,12 +70,25 @@ def test_a_row_is_a_goal_as_the_task_has_it(tmp_path):
     assert goal_from_data(run, file, 3).tolist() == (data.observations[3, :2] + 1).tolist()
 
 
+def test_a_goal_far_from_zero_keeps_its_digits(run, tmp_path, capsys):
+    """The file has an origin, which is added again: goals are in the units of the source."""
+    described = json.loads((run / "run.json").read_text())
+    described["data"] |= {"origin": [1e6, 0.0], "goal_origin": [1e6, 0.0]}
+    (run / "run.json").write_text(json.dumps(described))
+    data = walk()
+    terminals = np.isin(np.arange(len(data.observations)), data.ends)
+    file = tmp_path / "far.npz"
+    np.savez(file, observations=data.observations, actions=data.actions, terminals=terminals, origin=np.array([1e6, 0.0]))
+    mvl(capsys, "goals", "add", run, "seen", "--from-data", file, "--row", 7)
+    assert (goals_of(run)["seen"] - [1e6, 0.0]).tolist() == pytest.approx(data.observations[7].tolist(), abs=1e-8)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["a"], "give either --values, or --from-data and --row"),
         (["a", "--values", "1", "2", "--row", "1"], "give either --values"),
-        (["a", "--values", "1", "2", "3"], "has 3 numbers; a goal of this run has 2"),
+        (["a", "--values", "1", "2", "3"], "goal has shape (3,); it must be (2,)"),
         (["a", "--values", "1", "nan"], "not finite"),
         (["", "--values", "1", "2"], "'' cannot name a goal"),
         ([" a", "--values", "1", "2"], "no space at the ends"),
@@ -91,7 +109,7 @@ def test_wrong_words_are_told(capsys, tmp_path):
 def test_a_damaged_file_is_told(run, text):
     (run / "goals.json").write_text(text)
     with pytest.raises(DamagedError, match="goals.json: cannot be read"):
-        load_goals(run, 2)
+        goals_of(run)
 
 
 def test_a_link_is_not_written_through(run, tmp_path):

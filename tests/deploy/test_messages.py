@@ -4,7 +4,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from mvl.deploy.messages import pack, part, unpack, vector
+from mvl.deploy.messages import pack, unpack
 from mvl.errors import UsageError
 
 OBSERVATION = (
@@ -83,38 +83,3 @@ def test_objects_are_not_sent():
         pack({"a": np.array([None])})
     with pytest.raises(UsageError, match="cannot have a set"):
         pack({"a": {1}})
-
-
-def test_an_entry_is_one_array_or_named_parts():
-    assert part({"observation": 1, "observation/state": 2}, "observation") == 1
-    assert part({"observation/state": 2, "observation/image": 3}, "observation") == 2
-    assert part({"observation/joints": 2, "goal/joints": 3}, "observation") == {"joints": 2}
-    assert part({"prompt": "x"}, "observation") is None
-
-
-def test_a_vector_is_float32():
-    for given in ([1, 2], np.array([1.0, 2.0]), np.array([1, 2], np.uint8)):
-        found = vector(given, "goal", 2)
-        assert found.dtype == np.float32
-        assert found.tolist() == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ([1.0], r"goal has shape \(1,\); it must be \(2,\)"),
-        (np.zeros((1, 2)), r"shape \(1, 2\)"),
-        ([1.0, float("nan")], "not finite"),
-        ([1e300, 0], "not finite"),
-        ([True, False], "type bool"),
-        (["a", "b"], "send numbers"),
-        ([[1], [2, 3]], "not an array"),
-        ([2**70, 1], "type object"),
-        (b"ab", "send numbers"),
-        ({"joints": [1, 2]}, "has named parts"),
-        (3.0, r"shape \(\)"),
-    ],
-)
-def test_what_is_not_a_vector_is_refused(given, said):
-    with pytest.raises(UsageError, match=said):
-        vector(given, "goal", 2)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from conftest import walk, write_npz
+from mvl.data.actions import ActionUnits
 from mvl.deploy.robot import DryRobot, LoggedRobot, RecordedRobot, SimulatedRobot, make_robot
 from mvl.errors import DataError, UsageError
 from mvl.tasks import Task
@@ -34,7 +35,7 @@ class Gripper(Plane):
 
 
 def simulated(env=Plane):
-    return SimulatedRobot(Task(env=env, data="none.npz", action_range=[[-2.0, -2.0], [2.0, 2.0]]), Start(1, 0))
+    return SimulatedRobot(Task(env=env, data="none.npz", units=ActionUnits(((-2.0, -2.0), (2.0, 2.0)))), Start(1, 0))
 
 
 def test_a_simulator_moves_by_one_step_for_each_command_in_its_own_units():
@@ -67,6 +68,14 @@ def test_a_log_is_replayed_row_by_row(tmp_path):
             robot.send(np.zeros(2))
         assert robot.read() is None
         assert str(robot).endswith("log.npz: 3 of 3 rows replayed")
+
+
+def test_a_log_is_replayed_in_the_units_of_its_source(tmp_path):
+    data = walk(episodes=1, rows=3)
+    arrays = {"observations": data.observations, "actions": data.actions, "terminals": [False, False, True]}
+    np.savez(tmp_path / "log.npz", **arrays, origin=np.array([1e6, 0.0]))
+    with LoggedRobot(tmp_path / "log.npz") as robot:
+        assert np.allclose(robot.read()["observation"] - [1e6, 0], data.observations[0], atol=1e-8)
 
 
 def test_what_is_read_and_sent_is_recorded(tmp_path):

@@ -49,7 +49,7 @@ def test_a_goal_may_be_named_and_an_observation_be_a_state(session):
 def test_metadata_describes_the_policy(session):
     about = session.metadata
     assert (about["observation_size"], about["goal_size"], about["action_size"], about["action_horizon"]) == (2, 2, 2, 1)
-    assert about["action_range"] == [[-1.0, -1.0], [1.0, 1.0]]
+    assert about["action_range"] == ((-1.0, -1.0), (1.0, 1.0))
     assert about["goals"] == ["corner"]
     assert (about["task"], about["recipe"]) == ("pointmaze-medium-navigate-v0", "gcivl")
     pack(about)
@@ -66,9 +66,8 @@ def test_metadata_describes_the_policy(session):
         ({"observation": HERE, "goal": np.zeros(3)}, r"goal has shape \(3,\)"),
         ({"observation": np.array([np.nan, 0]), "goal": GOAL}, "not finite"),
         ({"observation": HERE, "goal": np.array([np.inf, 0])}, "not finite"),
-        ({"observation": np.zeros(2, bool), "goal": GOAL}, "type bool"),
         ({"observation": "text", "goal": GOAL}, "send numbers"),
-        ({"observation/joints": HERE, "goal": GOAL}, "has named parts"),
+        ({"observation/joints": HERE, "goal": GOAL}, "none of the parts"),
         ({"observation": HERE, "goal": GOAL, "timestamp": 5.0}, "s old"),
     ],
 )

@@ -46,7 +46,7 @@ def list_(argv: list[str]) -> None:
     from mvl.deploy.goals import load_goals
     from mvl.runs.folder import RunFolder
 
-    goals = load_goals(options.run, RunFolder.open(options.run)[1].shapes.goal)
+    goals = load_goals(options.run, RunFolder.open(options.run)[1])
     for name, goal in goals.items():
         print(f"{name}: {_text(goal)}")
     if not goals:

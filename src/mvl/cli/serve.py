@@ -37,6 +37,9 @@ def _parser() -> Parser:
     parser.add_argument(
         "--plan", choices=("none", "graph"), help="planner that gives the policy its sub-goals (default: as in training)"
     )
+    parser.add_argument(
+        "--chunks", action="store_true", help="answer with all actions of a chunk, for clients that carry them out in turn"
+    )
     parser.add_argument("--port", type=port, default=8000, help="port to listen at; 0 takes a free one")
     parser.add_argument(
         "--host",
@@ -87,7 +90,7 @@ def _served(options: Namespace) -> "Served":
     given: dict[str, Any] = {field.name: getattr(options, field.name) for field in fields(Limits)}
     limits = Limits(**given | {name: tuple(given[name]) for name in ("max_action", "max_change")})
     policy = load_policy(options.run, seed=options.seed, plan=options.plan)
-    return Served(options.run, RunFolder.open(options.run)[1], policy, limits)
+    return Served(options.run, RunFolder.open(options.run)[1], policy, limits, options.chunks)
 
 
 def token_of(file: Path | None) -> str:

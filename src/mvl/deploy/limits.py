@@ -76,10 +76,12 @@ class Ranges(NamedTuple):
 
 
 class ActionLimiter:
-    """Limits the actions of one episode in size and in change from one to the next."""
+    """Limits the actions of one episode in size and in change from one to the next; those that are levels stay as they are."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.size, self.change = (np.array(given or (np.inf,), np.float32) for given in (limits.max_action, limits.max_change))
+    def __init__(self, limits: Limits, levels: tuple[int, ...] = ()) -> None:
+        """`levels` has the number of levels of each action dimension, 0 for a continuous one; empty: all are continuous."""
+        given = (np.array(numbers or (np.inf,), np.float32) for numbers in (limits.max_action, limits.max_change))
+        self.size, self.change = (np.where(levels, np.float32(np.inf), numbers) if levels else numbers for numbers in given)
         self.last: np.ndarray | None = None
 
     def __call__(self, actions: np.ndarray) -> np.ndarray:

@@ -35,38 +35,6 @@ def unpack(data: bytes | str) -> dict[str, Any]:
     return message
 
 
-def part(message: Mapping[str, Any], what: str) -> Any:
-    """The entry `what` of a message: itself, or a map of its named parts, which are sent as `what/name`; None if absent."""
-    if what in message:
-        return message[what]
-    named = {key.removeprefix(f"{what}/"): value for key, value in message.items() if key.startswith(f"{what}/")}
-    return named.get("state", named or None)
-
-
-def vector(given: Any, what: str, size: int) -> np.ndarray:
-    """An entry of a message as float32, (size,); anything but finite numbers of this shape is refused.
-
-    This is where named parts become a vector, once the data of a run has names.
-    """
-    if isinstance(given, dict):
-        raise UsageError(
-            f"{what} has named parts ({', '.join(map(str, given))}), but the run's data has no names; send a vector."
-        )
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise UsageError(f"{what} is not an array; send a vector of {size} numbers.") from None
-    if array.dtype.kind not in "iuf":
-        raise UsageError(f"{what} has type {array.dtype}; send numbers.")
-    if array.shape != (size,):
-        raise UsageError(f"{what} has shape {array.shape}; it must be ({size},).")
-    with np.errstate(over="ignore"):
-        array = array.astype(np.float32)
-    if not np.isfinite(array).all():
-        raise UsageError(f"{what} has a value that is not finite; send finite numbers.")
-    return array
-
-
 def _encoded(thing: Any) -> dict[bytes, Any]:
     if not isinstance(thing, np.ndarray | np.generic) or thing.dtype.kind not in "biuf":
         kind = getattr(thing, "dtype", type(thing).__name__)

@@ -61,12 +61,12 @@ class SimulatedRobot:
         return None if self.simulator.done else {"observation": self.simulator.observation, "goal": self.goal}
 
     def send(self, action: np.ndarray) -> None:
-        self.simulator.step(self._scaled(action))
+        self.simulator.step(self.task.units.normalized(action))
 
     def hold(self) -> None:
         """The environment's `hold_action()` if it has one, otherwise zeros."""
         env = self.simulator.env.unwrapped
-        zeros: Callable[[], np.ndarray] = lambda: np.zeros(env.action_space.shape, np.float32)
+        zeros: Callable[[], np.ndarray] = lambda: np.zeros(env.action_space.shape or 1, np.float32)
         self.send(getattr(env, "hold_action", zeros)())
 
     def stop(self) -> None:
@@ -75,21 +75,14 @@ class SimulatedRobot:
     def __str__(self) -> str:
         return f"{self.task}: {'reached its goal' if all(self.simulator.success) else 'did not reach its goal'}"
 
-    def _scaled(self, action: np.ndarray) -> np.ndarray:
-        """An action in the units of the environment as the simulator takes it: in [-1, 1], if the task has a range."""
-        if self.task.action_range is None:
-            return action
-        low, high = np.asarray(self.task.action_range, np.float32)
-        scaled: np.ndarray = 2 * (action - low) / (high - low) - 1
-        return scaled
-
 
 class LoggedRobot:
     """The observations of a data file, row by row; what is sent goes nowhere."""
 
     def __init__(self, file: Path) -> None:
         self.file, self.row = file, 0
-        self.observations = npz.load(file).observations
+        data = npz.load(file)
+        self.observations = data.observations if data.origin is None else data.observations + data.origin
 
     def __enter__(self) -> "LoggedRobot":
         return self

@@ -114,7 +114,7 @@ def measure_plans(run: Path) -> dict[str, Any] | None:
 
 def through_walls(roadmap: Roadmap, maze: Maze) -> float:
     """Share of the edges to evenly spaced nodes that lead through a wall, as far as the map knows the way around."""
-    positions = roadmap.observations[:, :2]
+    positions = roadmap.goals[:, :2]
     x, y, _ = maze.grid()
     columns, rows = (np.abs(grid[None] - positions[:, [axis]]).argmin(axis=1) for axis, grid in enumerate((x, y)))
     incoming = roadmap.edges.tocsc()
