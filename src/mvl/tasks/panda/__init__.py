@@ -83,7 +83,7 @@ def _camera(env: Any) -> Any:
     import mujoco
 
     view = mujoco.MjvCamera()
-    view.lookat[:], view.distance, view.azimuth, view.elevation = (0.38, 0.0, 0.2), 1.55, 140, -22
+    view.lookat[:], view.distance, view.azimuth, view.elevation = (0.38, 0.0, 0.22), 1.45, 148, -22
     return view
 
 

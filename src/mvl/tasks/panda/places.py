@@ -22,9 +22,10 @@ LIFTED, HELD = 0.1, (0.1, 0.2)
 PUT_BACK = (0.005, 0.05)
 """Largest deviation in x, y and in the angle of an object that is put on a mark again."""
 MARKS = ((0.40, -0.18, 0.3), (0.42, 0.16, -0.4), (0.50, -0.02, 0.0), (0.59, -0.15, -0.3), (0.60, 0.18, 0.5))
-"""Places of the object, (x, y, angle)."""
-ENDS = ((0.56, 0.12, 0.0), (0.58, -0.10, 0.2), (0.42, 0.20, -0.2), (0.40, 0.05, 0.3), (0.45, -0.20, -0.1))
-"""Where the object of each mark is put."""
+"""Places (x, y, angle) where the object is lifted."""
+ENDS = ((0.42, 0.11, 0.2), (0.42, 0.23, 0.4), (0.51, 0.17, 0.0), (0.60, 0.11, -0.2), (0.60, 0.23, 0.3))
+"""Places where the object is put down; it comes from the mirror image on the other side of the arm. So an open gripper there
+means that the object was moved, which could not be told from the arm alone otherwise."""
 GOALS_FILE = Path(__file__).parent / "goals.json"
 
 
@@ -57,8 +58,11 @@ class Goal(NamedTuple):
 
 def marked(number: int, puts_down: bool, generator: np.random.Generator) -> Layout:
     """A layout at one of the marks, from 0: the object is put down at the mark's end, or lifted where it stands."""
-    start = put_back(_on_table(*MARKS[number]), generator)
-    return Layout(start, _on_table(*ENDS[number]) if puts_down else start._replace(height=LIFTED))
+    place = _on_table(*(ENDS if puts_down else MARKS)[number])
+    if puts_down:
+        return Layout(put_back(place._replace(y=-place.y, angle=-place.angle), generator), place)
+    start = put_back(place, generator)
+    return Layout(start, start._replace(height=LIFTED))
 
 
 def put_back(place: Place, generator: np.random.Generator) -> Place:

@@ -17,7 +17,7 @@ OBJECT, PLACE = "cube", "place"
 TIMESTEP = 0.005
 TABLE = ((0.42, 0.0, -0.2), (0.62, 0.6, 0.2))
 """Center and half sides of the table, in m; its top is at height zero."""
-RED, WOOD, FLOOR, GREEN = (0.84, 0.2, 0.16, 1.0), (0.72, 0.66, 0.58, 1.0), (0.42, 0.47, 0.52, 1.0), (0.2, 0.65, 0.35, 1.0)
+RED, WOOD, FLOOR, GREEN = (0.84, 0.2, 0.16, 1.0), (0.76, 0.69, 0.6, 1.0), (0.6, 0.64, 0.68, 1.0), (0.2, 0.65, 0.35, 1.0)
 assert SIDE < 2 * OPENING
 
 
@@ -34,6 +34,8 @@ def scene(arm: str, friction: float) -> Any:
     floor = {"type": mujoco.mjtGeom.mjGEOM_PLANE, "pos": (0, 0, TABLE[0][2] - TABLE[1][2]), "size": (3, 3, 0.1)}
     spec.worldbody.add_geom(name="floor", **floor, rgba=FLOOR, **world)
     spec.worldbody.add_geom(name="table", type=box, pos=TABLE[0], size=TABLE[1], rgba=WOOD, **world)
+    sky = {"type": mujoco.mjtTexture.mjTEXTURE_SKYBOX, "builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT}
+    spec.add_texture(name="sky", **sky, rgb1=(0.86, 0.9, 0.94), rgb2=(0.62, 0.7, 0.78), width=64, height=64)
     spec.worldbody.add_light(pos=(0.6, -0.8, 2.5), dir=(-0.1, 0.3, -1), diffuse=(0.6, 0.6, 0.6))
     cube = spec.worldbody.add_body(name=OBJECT)
     cube.add_freejoint(name=OBJECT)
