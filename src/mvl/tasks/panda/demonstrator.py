@@ -31,7 +31,7 @@ TWIST = 0.1
 """Standard deviation of the angle of the hand in the first aim, in rad."""
 HOVER = (0.08, 0.14)
 """Range of heights of the tip above the table before it is lowered, in m."""
-GRIP = (9, 14)
+GRIP = (11, 16)
 """Range of the steps in which the gripper is opened or closed."""
 STAY = (5, 10)
 """Range of the steps for which the arm stays at the end."""

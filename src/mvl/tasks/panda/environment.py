@@ -28,7 +28,7 @@ LEAD = 0.15
 """Largest distance of a joint from its target, in rad; an arm that is held up does not push ever harder."""
 FINGER_SPEED = 0.05
 """In m/s, that of Franka's hand."""
-CLOSED_BELOW = 0.056
+CLOSED_BELOW = 0.046
 """Distance of the fingers below which the gripper counts as closed, in m: a little more than the cube's width."""
 START_NOISE = 0.04
 """Largest deviation of a joint from its home position at the start, in rad."""

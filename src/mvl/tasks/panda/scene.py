@@ -8,14 +8,14 @@ from mvl.tasks.panda.arm import OPENING, WORLD_BITS, arm_from_menagerie, arm_fro
 
 ARMS: dict[str, Callable[[], Any]] = {"wheel": arm_from_wheel, "menagerie": arm_from_menagerie}
 """Where the model of the arm comes from."""
-SIDE = 0.05
+SIDE = 0.04
 """Of the cube, in m."""
 MASS = 0.1
 """Of the cube, in kg."""
 OBJECT, PLACE = "cube", "place"
 """Names of the bodies of the cube, and of the mark where it is to be put."""
 TIMESTEP = 0.005
-TABLE = ((0.42, 0.0, -0.2), (0.62, 0.6, 0.2))
+TABLE = ((0.36, 0.0, -0.02), (0.5, 0.5, 0.02))
 """Center and half sides of the table, in m; its top is at height zero."""
 RED, WOOD, FLOOR, GREEN = (0.84, 0.2, 0.16, 1.0), (0.76, 0.69, 0.6, 1.0), (0.6, 0.64, 0.68, 1.0), (0.2, 0.65, 0.35, 1.0)
 assert SIDE < 2 * OPENING
