@@ -101,7 +101,7 @@ def arm_from_menagerie() -> Any:
         spec = robot.spec("panda")
     except mujoco_menagerie.MenagerieError as error:
         raise MvlError(
-            f"MuJoCo Menagerie's Panda could not be downloaded ({error}); put the folder franka_emika_panda of "
+            f"MuJoCo Menagerie's Panda cannot be had ({error}); put the folder franka_emika_panda of "
             "MuJoCo Menagerie into a folder and set $MENAGERIE_ROOT to it, or use the task without -menagerie."
         ) from None
     for element in (*spec.actuators, *spec.tendons, *spec.keys, *spec.lights):

@@ -39,6 +39,8 @@ TARGETS = 5
 SUBSTEPS = round(1 / (RATE * TIMESTEP * TARGETS))
 JOINTS, ARM, OBJECT_POSE = 7, 8, 7
 """Numbers of an observation: joints; joints and gripper; position and quaternion of the object."""
+BOUNDS = np.array([[-4.0] * 7 + [0.0] + [-2.0] * 3 + [-1.0] * 4, [4.0] * 7 + [1.0] + [2.0] * 3 + [1.0] * 4], np.float32)
+"""Lowest and highest numbers of an observation."""
 
 
 class Job(NamedTuple):
@@ -76,7 +78,8 @@ class Panda(Base):
         self.cube = self.model.body(OBJECT).id
         self.fingers = [self.model.joint(name).bodyid[0] for name in FINGERS]
         self.size = ARM + OBJECT_POSE if job.sees_object else ARM
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self.size,), np.float32)
+        low, high = BOUNDS[:, : self.size]
+        self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (JOINTS + 1,), np.float32)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
@@ -85,7 +88,7 @@ class Panda(Base):
         known = goals(self.job.name)
         number = (options or {}).get("task_id") or 1 + self.np_random.integers(len(known))
         self.goal = known[number - 1]
-        return self.begin(self._layout(self.goal)), {"goal": self.goal.observation[: self.size]}
+        return self.begin(self._layout(self.goal)), {"goal": self.goal.observation[: self.size].copy()}
 
     def begin(self, layout: Layout) -> np.ndarray:
         """Begin an episode with this layout, and return the first observation."""
@@ -103,7 +106,7 @@ class Panda(Base):
         self.waiting = deque([rest] * given.delay)
         self.offset = _by_sensor(given.joint_offset, given.object_offset) * self.np_random.normal(size=ARM + OBJECT_POSE)
         self.seen = self._read()
-        return self.seen
+        return self.seen.copy()
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         import mujoco
@@ -120,7 +123,7 @@ class Panda(Base):
         if self.np_random.uniform() >= self.disturbances.dropped:
             self.seen = self._read()
         success = self.success()
-        return self.seen, float(success) - 1, success, False, {"success": success}
+        return self.seen.copy(), float(success) - 1, success, False, {"success": success}
 
     def success(self) -> bool:
         """Whether the job is done, by the rules above."""
