@@ -20,6 +20,9 @@ def run(argv: list[str]) -> None:
     parser.add_argument(
         "--plan", choices=("none", "graph"), help="planner that gives the policy its sub-goals (default: as in training)"
     )
+    parser.add_argument(
+        "--execute", choices=("open", "blended"), help="how chunks of actions are executed (default: as in training)"
+    )
     parser.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to play in (default: the run's own)")
     parser.add_argument(
         "--task", metavar="TASK", help="play in the environment of this task, for example a -disturbed one (default: the run's)"
@@ -46,6 +49,7 @@ def run(argv: list[str]) -> None:
             env=options.env,
             task=options.task,
             plan=options.plan,
+            execute=options.execute,
             report=report,
         )
     found = evaluation_rows(played, description.experiment.seeds, int(state.step[0]))

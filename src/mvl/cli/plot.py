@@ -14,6 +14,8 @@ KINDS = {
     "played episodes.",
     "fan": "Distribution of the policy's directions, as fans along an episode it played (pointmaze); several runs side by side.",
     "curve": "Success over training, with 95 % intervals over seeds; several runs in one picture.",
+    "shape": "What a regularizer does to the value: slopes per dimension, values along held-out episodes, clarity of the "
+    "advantage and the regularizer's metrics; several runs in one picture.",
     "compare": "Value contours of several runs of one task for one goal, in a grid that is filled row by row.",
     "strip": "Stills of an episode at equal times, a row per run; a maze is drawn as a map with the path so far.",
     "gallery": "The first state of tasks (default: one of every family that can be built here), in a grid. Takes tasks, no runs.",
@@ -117,6 +119,12 @@ def _compare(options: argparse.Namespace, to: Path) -> None:
         grid(options.runs, to, options.task, options.rows, report)
 
 
+def _shape(options: argparse.Namespace, to: Path) -> None:
+    from mvl.plots.shapes import shapes
+
+    shapes(options.runs, to)
+
+
 def _strip(options: argparse.Namespace, to: Path) -> None:
     from mvl.plots.strips import strip
 
@@ -143,4 +151,12 @@ def _gallery(argv: list[str]) -> None:
     print(options.to)
 
 
-DRAW = {"field": _field, "graph": _graph, "fan": _fan, "curve": _curve, "compare": _compare, "strip": _strip}
+DRAW = {
+    "field": _field,
+    "graph": _graph,
+    "fan": _fan,
+    "curve": _curve,
+    "compare": _compare,
+    "shape": _shape,
+    "strip": _strip,
+}

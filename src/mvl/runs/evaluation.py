@@ -10,12 +10,13 @@ import numpy as np
 
 from mvl.checks import COUNT, NOT_NEGATIVE, SEED
 from mvl.errors import UsageError
-from mvl.evaluation.acting import as_act, batched_act, planned
+from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, Played, play
 from mvl.learn.learner import Learner, State
 from mvl.machine import cores
-from mvl.recipes.presets import PlannerName
+from mvl.planning.following import Follower
+from mvl.recipes.presets import ExecutionName, PlannerName
 from mvl.runs.folder import Description
 from mvl.runs.planning import Report, followers, planner_of
 from mvl.runs.restore import restore
@@ -54,25 +55,24 @@ def reported(evaluations: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return result
 
 
-def with_plan(
-    act: Act,
+def planners_of(
     run: Path,
     description: Description,
     learner: Learner,
     state: State,
     plan: PlannerName | None = None,
     report: Report | None = None,
-) -> Act:
-    """The policies of a run's state with the named planner, by default that of the training's evaluations."""
+) -> list[Follower]:
+    """The named planner for each seed of a run's state, by default that of the training's evaluations; empty for none."""
     graph = planner_of(description.experiment.schedule, plan)
-    return planned(act, followers(run, description, learner, state, graph, report)) if graph else act
+    return followers(run, description, learner, state, graph, report) if graph else []
 
 
 def first_policy(run: Path | str, description: Description, learner: Learner, state: State) -> Act:
     """The policy of a run's first seed, with the planner of the training's evaluations."""
     first = jax.tree.map(lambda leaf: leaf[:1], state)
-    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), first.params)
-    return with_plan(act, Path(run), description, learner, first)
+    schedule, planners = description.experiment.schedule, planners_of(Path(run), description, learner, first)
+    return as_act(batched_act(learner, 1, schedule.eval_temperature), first.params, planners, schedule.execute)
 
 
 def evaluate(
@@ -86,13 +86,14 @@ def evaluate(
     env: Callable[[], Any] | str | None = None,
     task: str | None = None,
     plan: PlannerName | None = None,
+    execute: ExecutionName | None = None,
     report: Report | None = None,
 ) -> Played:
     """Play `episodes` for each evaluation goal with the policies of all seeds in a run's last checkpoint.
 
     `env` makes a Gymnasium environment to play in instead of the task's own; `task` names another task to play instead, which
-    must have the same observations and actions. `plan` names a planner, by default that of the
-    training's evaluations; while its graph is built, `report` is called.
+    must have the same observations, goals and actions. `plan` names a planner and `execute` a way to execute chunks, by default
+    those of the training's evaluations; while a planner's graph is built, `report` is called.
     """
     COUNT.check(episodes=episodes, workers=workers)
     NOT_NEGATIVE.check(temperature=temperature)
@@ -104,8 +105,9 @@ def evaluate(
     if temperature is None:
         temperature = description.experiment.schedule.eval_temperature
     seeds = len(description.experiment.seeds)
-    act = as_act(batched_act(learner, seeds, temperature), state.params)
-    act = with_plan(act, Path(run), description, learner, state, plan, report)
+    planners = planners_of(Path(run), description, learner, state, plan, report)
+    way = execute or description.experiment.schedule.execute
+    act = as_act(batched_act(learner, seeds, temperature), state.params, planners, way)
     with Environments(played_task, workers or cores()) as environments:
         return play(act, environments, seeds, episodes, (seed, int(state.step[0]), 1), record)
 
@@ -117,10 +119,11 @@ def _task_to_play(description: Description, learner: Learner, env: Callable[[], 
     if name is None:
         return replace(description.task, env=env) if env else description.task
     task = find_task(name)
-    sizes, actions = first_states(task)[0].shape[1], task.make_env().action_space.shape
-    if (sizes, actions) != (learner.shapes.observation, (learner.shapes.action,)):
+    observations, goals = (found.shape[1] for found in first_states(task))
+    taken = learner.shapes.observation // learner.recipe.learning.history, learner.shapes.goal
+    if (observations, goals) != taken:
         raise UsageError(
-            f"{task} has observations of {sizes} numbers and actions of shape {actions}, and this policy takes "
-            f"{learner.shapes.observation} and gives {learner.shapes.action}; choose another --task."
+            f"{task} has observations of {observations} numbers and goals of {goals}, but this policy takes {taken[0]} and "
+            f"{taken[1]}; choose another --task."
         )
     return task

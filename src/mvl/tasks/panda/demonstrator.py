@@ -9,8 +9,8 @@ import numpy as np
 
 from mvl.data.episodes import columns_of
 from mvl.errors import MvlError
-from mvl.tasks.panda.arm import JOINTS as JOINT_NAMES
 from mvl.tasks.panda.arm import HOME, TIP
+from mvl.tasks.panda.arm import JOINTS as JOINT_NAMES
 from mvl.tasks.panda.environment import DELTA, JOINTS, RATE, Job, Panda, make_env
 from mvl.tasks.panda.places import MARKS, Goal, Layout, Place, free, marked
 
