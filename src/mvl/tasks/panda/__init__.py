@@ -18,7 +18,7 @@ from mvl.tasks.panda.disturbances import DISTURBED, IDEAL
 from mvl.tasks.panda.environment import ARM, JOINTS, RATE, Job, Panda, make_env
 from mvl.tasks.panda.scene import SIDE
 from mvl.tasks.simulator import GymSimulator
-from mvl.tasks.task import Task, ViewerCamera
+from mvl.tasks.task import Settings, Task, ViewerCamera
 
 LIMITS = {"reach-grasp": 200, "pick-place": 300}
 """Steps of an episode."""
@@ -42,15 +42,20 @@ def _task(name: str, variant: str, disturbed: bool) -> Task:
     words = ["panda", name, *([variant] if variant else [])]
     dataset = "-".join([*words, "v0"])
     wanted, arm = job(name, variant == "object"), "menagerie" if variant == "menagerie" else "wheel"
-    # The paper gives no settings for its arm; these are OGBench's for an arm's play data.
-    published = Published("play", alphas(1.0, 3.0, 0.3, 1.0), 1.0, expectile=0.7, subgoal_steps=10)
     return Task(
         name="-".join([*words, "disturbed", "v0"]) if disturbed else dataset, dataset=dataset, world=f"panda-{name}",
         env=partial(make_env, wanted, DISTURBED if disturbed else IDEAL, arm), goals=5,
         simulator=PandaSimulator, limit=partial(int, wanted.limit), check=partial(check_installed, arm),
         generator=partial(_generator, wanted, arm), size=DEMONSTRATIONS, recording=recording,
-        settings=published.settings, view=VIEW, camera=_camera,
+        settings=settings, view=VIEW, camera=_camera,
     )  # fmt: skip
+
+
+def settings(value: str) -> Settings:
+    """OGBench's settings for an arm's play data, since the paper gives none for its arm; standardized, as own data is."""
+    published = Published("play", alphas(1.0, 3.0, 0.3, 1.0), 1.0, expectile=0.7, subgoal_steps=10)
+    found = published.settings(value)
+    return found._replace(learning={**found.learning, "normalize": True})
 
 
 def check_installed(arm: str = "wheel") -> None:
