@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import small_recipe
 from matplotlib.image import imread
 from untrained import MEDIUM, untrained
 
+from conftest import small_recipe
 from mvl import machine
 from mvl.cli import main
 from mvl.errors import MvlError, UsageError

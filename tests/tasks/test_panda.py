@@ -111,15 +111,12 @@ def test_the_gripper_closes_slowly_and_is_seen_as_open_or_closed(grasp):
 
 
 def hold(env, height, fingers=SIDE / 2 - 0.001, aside=0.0):
-    """Put the cube between the fingers by hand, `aside` along their way, with its lower side at a height."""
+    """Put the cube between the fingers by hand, `aside` along their way; its lower side is then said to be at a height."""
     env.reset(seed=0, options={"task_id": 1})
-    position = env.tip()
-    env.data.qpos[7:9] = fingers
-    env.put_object(places.Place(position[0], position[1] + aside, position[2], 0.0))
-    env.data.qpos[:7] = arm.HOME
+    env.data.qpos[:7], env.data.qpos[7:9] = arm.HOME, fingers
     mujoco.mj_forward(env.model, env.data)
-    env.data.qpos[-5] = env.tip()[2]
-    env.data.qpos[-7:-5] = env.tip()[:2] + (0, aside)
+    x, y, z = env.tip()
+    env.put_object(places.Place(x, y + aside, z, 0.0))
     mujoco.mj_forward(env.model, env.data)
     env.data.xpos[env.cube, 2] = height + SIDE / 2
     return env
