@@ -42,7 +42,7 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, units of its actions (`ActionUnits`), names and origin (`Inputs`)."""
+    """Path and SHA-256 of the training file, units of its actions (`ActionUnits`), names and origin (`Inputs`), ranges."""
     normalization: Normalization | None = None
     """How observations and goals are standardized; None if they are not."""
 
@@ -108,6 +108,7 @@ class RunFolder:
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
         self.tracking_file = path / "tracking.json"
+        self.goals_file = path / "goals.json"
         self.lock_file = path / ".lock"
 
     @property
@@ -123,6 +124,7 @@ class RunFolder:
             self.graph_file,
             self.plans_file,
             self.tracking_file,
+            self.goals_file,
         )
 
     @staticmethod
