@@ -142,6 +142,13 @@ def test_angles_that_wrap(turn, name):
     assert found == (f"angles that wrap (observations_4 jumps by {name}): store sine and cosine with --wrap observations_4")
 
 
+def test_flags_and_slowing_down_are_no_missing_ends():
+    assert changed(lambda states, actions: (np.hstack([states, states[:, 3:] > 0.04]), actions)) == []
+    places = np.random.default_rng(0).uniform(-1, 1, (12, 2))
+    approach = [place * 0.9 ** np.arange(60)[:, None] for place in places]
+    assert looks_wrong(arm.dataset([(states, np.vstack([-states[:-1], [[0.5, 0.5]]])) for states in approach])) == []
+
+
 def test_an_end_that_is_missing():
     pairs = arm.clean()
     states, actions = np.vstack([pairs[0][0] + 3, pairs[1][0]]), np.vstack([pairs[0][1], pairs[1][1]])

@@ -72,10 +72,18 @@ class View:
         return found
 
     @cached_property
+    def flags(self) -> list[int]:
+        """Observation dimensions that take two values, such as whether something is held."""
+        values = self.data.observations
+        two = ((values == values.min(axis=0)) | (values == values.max(axis=0))).all(axis=0)
+        return np.flatnonzero(two & self.changing).tolist()
+
+    @cached_property
     def lengths(self) -> np.ndarray:
-        """Length of every step, (transitions,), without dimensions that jump by a full turn."""
-        kept = [i for i in range(len(self.observations)) if i not in self.turns]
-        return np.asarray(np.linalg.norm(self.data.steps[:, kept] if self.turns else self.data.steps, axis=1))
+        """Length of every step, (transitions,), without dimensions that jump by their nature: angles that wrap, and flags."""
+        jumping = {*self.turns, *self.flags}
+        kept = [i for i in range(len(self.observations)) if i not in jumping] or list(range(len(self.observations)))
+        return np.asarray(np.linalg.norm(self.data.steps[:, kept] if jumping else self.data.steps, axis=1))
 
     @cached_property
     def sample(self) -> Dataset:
