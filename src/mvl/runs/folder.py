@@ -57,7 +57,7 @@ class Description:
     def task(self) -> Task:
         """The task to play; one of the user's own gets the units of its data."""
         task = self.experiment.task
-        return replace(task, units=self.action_units, inputs=self.inputs) if task.is_own else task
+        return replace(task, action_units=self.action_units, inputs=self.inputs) if task.is_own else task
 
     @property
     def action_units(self) -> ActionUnits:

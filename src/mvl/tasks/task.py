@@ -79,7 +79,7 @@ class Task:
     """Whether observations are images."""
     goal_columns: tuple[str, ...] = ("observations",)
     """Columns of the data file that `goal` is computed from."""
-    units: ActionUnits = ActionUnits()
+    action_units: ActionUnits = ActionUnits()
     """How the policy's actions become those of the environment."""
     inputs: Inputs = Inputs()
     """How the environment's observations and goals become the policy's."""
