@@ -8,6 +8,7 @@ from typing import Any
 
 _MODULES = {
     "train": "mvl.runs.training",
+    "train_more": "mvl.runs.more",
     "evaluate": "mvl.runs.evaluation",
     "load_policy": "mvl.deploy.policy",
     "Dataset": "mvl.data.dataset",

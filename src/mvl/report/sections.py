@@ -118,7 +118,13 @@ def _trained(content: Content) -> str:
     pairs.append(("seeds", ", ".join(map(str, about.experiment.seeds))))
     path, held_out = about.data["path"], about.experiment.data.held_out
     share = f", {held_out:g} of it held out" if held_out else ""
-    pairs.append(("data", f"{Path(path).name}{share}" if path else "arrays"))
+    names = [
+        f"{Path(path).name}{share}" if path else "arrays",
+        *(Path(added["path"]).name for added in about.data.get("added", ())),
+    ]
+    pairs.append(("data", ", ".join(names)))
+    if about.parent:
+        pairs.append(("started from", f"{about.parent['run']}, step {about.parent['step']:,}"))
     return facts(pairs)
 
 
@@ -223,8 +229,9 @@ def _command(content: Content) -> str:
     data = content.description.data
     if data["path"] is None:
         return paragraph("It was trained from Python on arrays, so no command can train it again.")
-    command = content.description.experiment.command()
-    note = f"The same numbers need the same versions and the same data: {Path(data['path']).name} with SHA-256 {data['sha256']}."
+    command = content.description.command
+    files = " and ".join(f"{Path(file['path']).name} with SHA-256 {file['sha256']}" for file in (data, *data.get("added", ())))
+    note = f"The same numbers need the same versions and the same data: {files}."
     return f'<pre tabindex="0"><code>{html(command)}</code></pre>{paragraph(note, "note")}'
 
 

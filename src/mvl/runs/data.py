@@ -10,6 +10,7 @@ from mvl.data.actions import ActionUnits
 from mvl.data.dataset import Dataset
 from mvl.data.history import states_at
 from mvl.data.inputs import Inputs
+from mvl.data.joining import joined
 from mvl.data.normalization import Normalization
 from mvl.data.sources import npz
 from mvl.errors import MvlError, UsageError
@@ -35,10 +36,20 @@ def data_of(description: Description, given: Dataset | None, run: Path | str) ->
     path = Path(origin["path"]) if origin["path"] else None
     if path is None and given is None:
         raise UsageError(f"{run} was trained on arrays; continue it from Python, with the same data.")
-    if path is not None and (not path.exists() or fingerprint(path) != origin["sha256"]):
-        raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
+    if path is not None:
+        _check_unchanged(path, origin["sha256"], run)
     task = description.experiment.task
-    return load_data(task if given is None else replace(task, data=given), path, description.experiment.data)
+    train, validation = load_data(task if given is None else replace(task, data=given), path, description.experiment.data)
+    for added in origin.get("added", ()):
+        _check_unchanged(Path(added["path"]), added["sha256"], run)
+        more = npz.load_pair(Path(added["path"]), added["held_out"], task.goal_columns_of_file)
+        train, validation = joined(train, more[0]), joined(validation, more[1])
+    return train, validation
+
+
+def _check_unchanged(path: Path, sha256: str, run: Path | str) -> None:
+    if not path.exists() or fingerprint(path) != sha256:
+        raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
 
 
 def shapes_of(dataset: Dataset, learning: Learning | None = None) -> Shapes:
