@@ -88,7 +88,7 @@ def _camera(env: Any) -> Any:
     import mujoco
 
     view = mujoco.MjvCamera()
-    view.lookat[:], view.distance, view.azimuth, view.elevation = (0.38, 0.0, 0.22), 1.45, 148, -22
+    view.lookat[:], view.distance, view.azimuth, view.elevation = (0.38, 0.0, 0.26), 1.36, 148, -23
     return view
 
 
