@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mvl import registry
+from mvl.data.signals import KINDS, Signals, dimension_names
 from mvl.report.charts import UNBOUNDED, Series, curves, success_mark
 from mvl.report.content import Content, Success
 from mvl.report.markup import Markup, collapsible, facts, html, paragraph, table
@@ -239,8 +240,17 @@ def _settings(content: Content) -> Markup:
     schedule = {f"schedule.{name}": value for name, value in asdict(about.experiment.schedule).items()}
     sizes = {f"shapes.{name}": value for name, value in about.shapes._asdict().items()}
     settings = {**Configured(about.fitted, about.experiment.schedule).settings(), **schedule, **sizes}
-    rows = [[name, _shown(value)] for name, value in settings.items()]
+    rows = [[name, _shown(value)] for name, value in {**settings, **_signals(about.inputs.signals)}.items()]
     return collapsible("All settings", table("Including what was fitted to the data", ["setting", "value"], rows, left=9))
+
+
+def _signals(signals: Signals | None) -> dict[str, str]:
+    """Names with units of the data's dimensions, and its rate, if they are known."""
+    if signals is None:
+        return {}
+    names = {f"data.{kind}": ", ".join(dimension_names(getattr(signals, kind))) for kind in KINDS}
+    rate = {"data.rate": f"{signals.hz:g} Hz"} if signals.hz else {}
+    return {**{name: text for name, text in names.items() if text}, **rate}
 
 
 def _versions(content: Content) -> Markup:

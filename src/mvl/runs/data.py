@@ -9,6 +9,7 @@ import numpy as np
 from mvl.data.actions import ActionUnits
 from mvl.data.dataset import Dataset
 from mvl.data.history import states_at
+from mvl.data.inputs import Inputs
 from mvl.data.normalization import Normalization
 from mvl.data.sources import npz
 from mvl.errors import MvlError, UsageError
@@ -62,4 +63,15 @@ def statistics_of(dataset: Dataset, normalization: Normalization | None, history
 def origin_of(path: Path | None, data: Dataset) -> dict[str, Any]:
     """The entry `data` of a run's description."""
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
-    return {**where, "rows": len(data.transitions), **ActionUnits.of(data).to_json()}
+    entries = {**ActionUnits.of(data).to_json(), **Inputs.of(data).to_json(), "observations": ranges_of(data)}
+    return {**where, "rows": len(data.transitions), **entries}
+
+
+def ranges_of(data: Dataset) -> dict[str, list[float]]:
+    """Lowest value, highest value and standard deviation of each observation dimension; of a sample if there are many rows."""
+    observations = data.sampled.observations
+    return {
+        "low": observations.min(axis=0).tolist(),
+        "high": observations.max(axis=0).tolist(),
+        "std": list(data.statistics.std),
+    }

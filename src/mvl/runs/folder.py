@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mvl.data.actions import ActionUnits
+from mvl.data.inputs import Inputs
 from mvl.data.normalization import Normalization
 from mvl.errors import DamagedError, MvlError, NoSpaceError
 from mvl.experiment import Experiment
@@ -41,19 +42,23 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, and the units of its actions (`ActionUnits.to_json`)."""
+    """Path and SHA-256 of the training file, units of its actions (`ActionUnits`), names and origin (`Inputs`), ranges."""
     normalization: Normalization | None = None
     """How observations and goals are standardized; None if they are not."""
 
     @property
     def task(self) -> Task:
-        """The task to play; one of the user's own gets the units of its data's actions."""
+        """The task to play; one of the user's own gets the units of its data."""
         task = self.experiment.task
-        return replace(task, units=self.action_units) if task.is_own else task
+        return replace(task, action_units=self.action_units, inputs=self.inputs) if task.is_own else task
 
     @property
     def action_units(self) -> ActionUnits:
         return ActionUnits.from_json(self.data)
+
+    @property
+    def inputs(self) -> Inputs:
+        return Inputs.from_json(self.data)
 
     def to_json(self) -> dict[str, Any]:
         described = self.experiment.to_json()
@@ -103,6 +108,7 @@ class RunFolder:
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
         self.tracking_file = path / "tracking.json"
+        self.goals_file = path / "goals.json"
         self.lock_file = path / ".lock"
 
     @property
@@ -118,6 +124,7 @@ class RunFolder:
             self.graph_file,
             self.plans_file,
             self.tracking_file,
+            self.goals_file,
         )
 
     @staticmethod

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mvl.data.actions import ActionUnits
+from mvl.data.inputs import Inputs
 from mvl.data.sources.npz import GoalColumns, folders
 from mvl.errors import DataError, UsageError
 from mvl.registry import import_path, imported
@@ -79,8 +80,10 @@ class Task:
     """Whether observations are images."""
     goal_columns: tuple[str, ...] = ("observations",)
     """Columns of the data file that `goal` is computed from."""
-    units: ActionUnits = ActionUnits()
+    action_units: ActionUnits = ActionUnits()
     """How the policy's actions become those of the environment."""
+    inputs: Inputs = Inputs()
+    """How the environment's observations and goals become the policy's."""
     limit: Callable[[], int] | None = None
     """Steps after which an episode ends; by default the limit in the environment's spec."""
     simulator: Callable[[Task], Simulator] = GymSimulator
