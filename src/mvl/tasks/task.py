@@ -187,9 +187,9 @@ class Task:
             if (place / f"{self.dataset}.npz").exists():
                 return place / f"{self.dataset}.npz"
         where = f" --data {folder}" if folder else ""
-        fetch = f"fetch it with: mvl data pull {self.dataset}{where}"
-        hint = f"make it with: mvl data generate {self.dataset}{where}, or {fetch}" if self.generator else fetch
-        raise DataError(f"{self.dataset}.npz is not in {' and '.join(map(str, searched))}; {hint}")
+        ways = [f"make it with: mvl data generate {self.dataset}{where}"] if self.generator else []
+        ways += [f"fetch it with: mvl data pull {self.dataset}{where}"] if self.fetch else []
+        raise DataError(f"{self.dataset}.npz is not in {' and '.join(map(str, searched))}; {', or '.join(ways)}")
 
 
 def _function(given: Callable[..., Any] | str) -> Callable[..., Any]:
