@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from serving import FAR, write_far
 
 from conftest import walk, write_npz
 from mvl.data.actions import ActionUnits
@@ -72,10 +73,8 @@ def test_a_log_is_replayed_row_by_row(tmp_path):
 
 def test_a_log_is_replayed_in_the_units_of_its_source(tmp_path):
     data = walk(episodes=1, rows=3)
-    arrays = {"observations": data.observations, "actions": data.actions, "terminals": [False, False, True]}
-    np.savez(tmp_path / "log.npz", **arrays, origin=np.array([1e6, 0.0]))
-    with LoggedRobot(tmp_path / "log.npz") as robot:
-        assert np.allclose(robot.read()["observation"] - [1e6, 0], data.observations[0], atol=1e-8)
+    with LoggedRobot(write_far(tmp_path / "log.npz", data)) as robot:
+        assert np.allclose(robot.read()["observation"] - FAR, data.observations[0], atol=1e-8)
 
 
 def test_what_is_read_and_sent_is_recorded(tmp_path):
