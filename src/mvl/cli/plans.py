@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, share
+from mvl.cli.parser import Parser, add_env, add_own_code, count, not_negative, own_task, share
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
     what.add_argument("--preset", default=preset, help="laptop (minutes), cpu (as in the committed results) or paper (its sizes)")
     what.add_argument("--seeds", type=count, default=seeds, help="seeds per cell of the table")
     own = parser.add_argument_group("your own")
-    own.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate policies of data files in")
+    add_env(own, "Gymnasium environment to evaluate policies of data files in")
     own.add_argument("--held-out", type=share, help="hold out this share of the episodes instead of a -val file")
     add_own_code(own)
     where = parser.add_argument_group("where")
