@@ -1,5 +1,6 @@
 """Small datasets and recipes for all tests."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -15,10 +16,12 @@ import pytest
 
 from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device
+from mvl.data.signals import Signal, Signals
 from mvl.errors import MvlError
 from mvl.recipes.presets import named_recipe
 from mvl.recipes.recipe import Learning, Recipe
 from mvl.registry import AXES
+from mvl.studies import known_times
 from mvl.xla_flags import check_flags, rejection_reason
 
 # Tests run each program briefly, so XLA optimizes little. Two test processes share the cores, so each uses one thread.
@@ -55,6 +58,16 @@ def one_device():
     jax.devices()
 
 
+TESTS = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def no_known_times(monkeypatch, tmp_path_factory):
+    """No test knows times that were measured before it."""
+    folder = tmp_path_factory.getbasetemp() / f"times-{next(TESTS)}"  # made only if something is measured
+    monkeypatch.setattr(known_times, "folder", lambda: folder)
+
+
 @pytest.fixture
 def key():
     return jax.random.key(0)
@@ -69,6 +82,14 @@ def walk(episodes: int = 6, rows: int = 21, dimensions: int = 2, seed: int = 0) 
         states = np.concatenate([np.zeros((1, dimensions)), np.cumsum(0.1 * actions[:-1], axis=0)])
         made.append((states + generator.normal(size=dimensions), actions))
     return Dataset.from_episodes(made)
+
+
+def discrete(data: Dataset, levels: tuple[int, ...], seed: int = 0) -> Dataset:
+    """The same walks with other actions: so many levels in each dimension, 0 for a continuous one."""
+    generator, count = np.random.default_rng(seed), len(data.observations)
+    columns = [generator.integers(n, size=count) if n else generator.uniform(-1, 1, count) for n in levels]
+    signals = Signals(actions=tuple(Signal(f"a{i}", (f"a{i}",), "", tuple(map(float, range(n)))) for i, n in enumerate(levels)))
+    return replace(data, actions=np.stack(columns, axis=1).astype(np.float32), signals=signals)
 
 
 @pytest.fixture

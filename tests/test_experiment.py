@@ -51,8 +51,23 @@ def test_texts_and_values_change_the_same_settings():
         {"steps": 200, "discount": 0.9, "value_goals.random": 0.5, "value_goals.trajectory": 0.3, "policy.widths": (8, 8)}
     )
     assert same(replace(texts, task=values.task), values)
-    whole = values.with_settings({"regularizer": mvl.Eikonal(weight=2.0), "learning": Learning(batch_size=7)})
-    assert (whole.recipe.regularizer, whole.recipe.learning) == (mvl.Eikonal(weight=2.0), Learning(batch_size=7))
+    learning = Learning(batch_size=7, normalize=False)
+    whole = values.with_settings({"regularizer": mvl.Eikonal(weight=2.0), "learning": learning})
+    assert (whole.recipe.regularizer, whole.recipe.learning) == (mvl.Eikonal(weight=2.0), learning)
+
+
+def test_own_data_is_normalized_and_published_tasks_are_not():
+    own, published = (Experiment.from_preset(task) for task in ("walk.npz", TASK))
+    assert (own.recipe.learning.normalize, published.recipe.learning.normalize) == (True, False)
+    assert own.with_settings({"learning": Learning()}).recipe.learning.normalize
+    for experiment, changed_to, flag in ((own, False, "--no-normalize"), (published, True, "--normalize")):
+        other = experiment.with_settings({"normalize": changed_to})
+        assert flag in other.to_flags()
+        assert same(understood(other.command()), other)
+    assert Experiment.from_json(own.to_json()) == own
+    earlier = own.to_json()
+    del earlier["recipe"]["learning"]["normalize"]
+    assert Experiment.from_json(earlier).recipe.learning.normalize is False
 
 
 def test_another_value_brings_its_own_goals():

@@ -42,7 +42,7 @@ ORDER = [
     "cli",
 ]
 OPTIONAL = {"ogbench", "dm_control", "gymnasium", "gymnasium_robotics", "mujoco", "h5py", "pyarrow", "minari", "imageio_ffmpeg"}
-OPTIONAL |= {"viser", "trimesh", "skfmm", "ray", "submitit", "imageio"}
+OPTIONAL |= {"viser", "trimesh", "skfmm", "ray", "submitit", "imageio", "tensorboardX", "wandb", "trackio"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

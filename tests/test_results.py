@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from probes import StandIn
 
 from mvl.cli import main
 from mvl.results import equal_time
-from mvl.studies import execution
+from mvl.studies import execution, outlook
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 PAGES = "".join((RESULTS / name).read_text() for name in ("README.md", "studies.md"))
@@ -54,6 +55,7 @@ RECORDED = {"table1-medium": "table1", "table2-medium": "table2", "table3b": "ta
 def untrained(monkeypatch):
     """Commands that train nothing and time nothing."""
     monkeypatch.setattr(execution, "carry_out", lambda plan, options: {})
+    monkeypatch.setattr(outlook, "Probe", StandIn)
     monkeypatch.setattr(equal_time, "step_times", lambda *_: {})
     monkeypatch.chdir(RESULTS.parents[1])
 

@@ -46,6 +46,8 @@ class BatchRequest:
     """Whether `Midpoints` are needed."""
     waypoint_steps: int = 0
     """How many steps ahead `Waypoints` are needed; 0: none."""
+    chunk: int = 1
+    """How many actions an `ActionChunk` has; 1: none is needed."""
 
 
 class Goals(NamedTuple):
@@ -83,6 +85,14 @@ class Waypoints(NamedTuple):
     onward_states: Array  # (batch, d) `onward` as states
 
 
+class ActionChunk(NamedTuple):
+    """For each transition the actions logged from it on, and the state that they lead to."""
+
+    actions: Array  # (batch, steps, a) after the end of the episode the last one again
+    valid: Array  # (batch, steps) whether the episode has this step
+    after: Array  # (batch, d) not beyond the last state of the episode, nor beyond a goal that lies ahead in it
+
+
 class Batch(NamedTuple):
     """Transitions, each with a goal for the value and one for the policy, drawn independently."""
 
@@ -99,3 +109,4 @@ class Batch(NamedTuple):
     """Drawn independently of the transitions, if requested."""
     midpoints: Midpoints | None = None
     waypoints: Waypoints | None = None
+    chunk: ActionChunk | None = None

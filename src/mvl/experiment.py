@@ -64,6 +64,9 @@ class Experiment:
         if self.schedule.plan != "none" and not isinstance(self.recipe.value, CountsSteps):
             name = registry.name_of("value", self.recipe.value)
             raise UsageError(f"a plan needs a value that counts steps, which {name} does not; choose --plan none.")
+        if self.recipe.learning.normalize is None:
+            decided = replace(self.recipe.learning, normalize=self.task.is_own)
+            object.__setattr__(self, "recipe", replace(self.recipe, learning=decided))
 
     @classmethod
     def from_preset(

@@ -2,12 +2,15 @@
 
 import importlib.util
 import sys
+from collections.abc import Iterable
 
 from mvl.errors import MvlError
 
 DM_CONTROL = "dm-control==1.0.44"
 """The release that is compatible with the MuJoCo version of the extra `sim` on Python 3.13."""
 SIMULATORS = ("ogbench", "dm_control", "gymnasium", "mujoco")
+TRACKERS = {"tensorboard": "tensorboardX", "wandb": "wandb", "trackio": "trackio"}
+"""Trackers and the module that each needs."""
 
 
 def missing(*modules: str) -> list[str]:
@@ -31,3 +34,13 @@ def how_to_install(absent: list[str]) -> str:
         # dm_control requires labmaze, which cannot be installed here and is not used by OGBench.
         return f"{command} && pip install --no-deps ogbench {DM_CONTROL}"
     return command
+
+
+def check_trackers(names: Iterable[str]) -> None:
+    """Raise an error with the install command if the module of one of the trackers is not installed."""
+    for name in names:
+        if missing(TRACKERS[name]):
+            raise MvlError(
+                f"--track {name} needs the package {TRACKERS[name]}; install it with: "
+                "pip install 'mollified-value-learning[trackers]', or train with --track none."
+            )

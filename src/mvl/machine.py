@@ -1,6 +1,7 @@
 """What this machine has: cores, free memory, and what MuJoCo can render with."""
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,11 @@ def core_numbers() -> list[int]:
 def cores() -> int:
     """Number of cores that this process may use."""
     return len(core_numbers())
+
+
+def largest_memory() -> int:
+    """Largest memory of this process so far, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def free_memory() -> int | None:

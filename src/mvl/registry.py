@@ -11,7 +11,7 @@ import pkgutil
 import sys
 from dataclasses import is_dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,9 +30,19 @@ AXES = {
 
 def names(axis: str) -> list[str]:
     """Names of all parts of an axis; none of them is imported."""
-    folder = importlib.import_module(AXES[axis]).__path__
-    shipped = [module.name for module in pkgutil.iter_modules(folder)]
-    return shipped + [plugin.name for plugin in entry_points(group=f"mvl.{axis}")]
+    return [*_shipped(axis), *(plugin.name for plugin in _plugins(axis))]
+
+
+@cache
+def _shipped(axis: str) -> list[str]:
+    """Names of the parts in the axis's folder."""
+    return [module.name for module in pkgutil.iter_modules(importlib.import_module(AXES[axis]).__path__)]
+
+
+@cache
+def _plugins(axis: str) -> tuple[EntryPoint, ...]:
+    """The installed plug-ins of an axis, searched for once: that reads the metadata of every installed package."""
+    return tuple(entry_points(group=f"mvl.{axis}"))
 
 
 def part_class(axis: str, name: str) -> type[Any]:
@@ -43,7 +53,7 @@ def part_class(axis: str, name: str) -> type[Any]:
 @cache
 def _registered(axis: str, name: str) -> type[Any]:
     """The dataclass that a part's file defines, or that a plug-in points to."""
-    for plugin in entry_points(group=f"mvl.{axis}"):
+    for plugin in _plugins(axis):
         if plugin.name == name:
             part: type[Any] = plugin.load()
             return part

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
-from dataclasses import fields, is_dataclass, make_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, make_dataclass, replace
 from io import StringIO
 from typing import Annotated, Any, NamedTuple
 
@@ -10,6 +10,15 @@ from mvl import registry
 from mvl.errors import UsageError, unknown
 from mvl.recipes.presets import Schedule
 from mvl.recipes.recipe import Learning, Recipe
+
+
+@dataclass(frozen=True)
+class LearningFlags(Learning):
+    """`Learning` as flags: what has a default that depends on the task is decided, so that it is a switch."""
+
+    normalize: bool = False
+    """Standardize observations and goals by their mean and standard deviation in the training data, as is done for own data
+    unless switched off. Lengths of regularizers are then in these units."""
 
 
 class Configured(NamedTuple):
@@ -55,7 +64,8 @@ class Configured(NamedTuple):
         made: Any
         made, rest = tyro.cli(self._as_class(), args=list(words), prog=prog, return_unknown_args=True)
         parts = {axis: getattr(made, axis) for axis in registry.AXES}
-        return Configured(Recipe(**parts, learning=made.learning), made.schedule), rest
+        learning = Learning(**_settings_of(made.learning))
+        return Configured(Recipe(**parts, learning=learning), made.schedule), rest
 
     def read(self, texts: Mapping[str, str]) -> "Configured":
         """A copy with settings replaced by values given as text, by full name."""
@@ -71,11 +81,12 @@ class Configured(NamedTuple):
         import tyro
 
         flat = tyro.conf.arg(name="")  # --steps, not --schedule.steps
-        learning = with_explicit_goals(self.recipe).learning
+        learning = _settings_of(with_explicit_goals(self.recipe).learning)
+        decided = LearningFlags(**{**learning, "normalize": bool(learning["normalize"])})
         groups: list[Any] = [(axis, type(part), part) for axis in registry.AXES if (part := getattr(self.recipe, axis))]
         groups += [
             ("schedule", Annotated[Schedule, flat], self.schedule),
-            ("learning", Annotated[Learning, flat, tyro.conf.AvoidSubcommands], learning),
+            ("learning", Annotated[LearningFlags, flat, tyro.conf.AvoidSubcommands], decided),
         ]
         return make_dataclass("Settings", groups, frozen=True)
 

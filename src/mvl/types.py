@@ -28,12 +28,22 @@ class Shapes(NamedTuple):
 
     observation: int
     action: int
+    """Length of an action as a vector, in which a discrete dimension of more than two levels is one-hot (`mvl.nets.heads`)."""
     goal: int
     """Length of a raw goal."""
     represented: int = 0
     """Length of a represented goal."""
     plain: bool = True
     """Whether a represented goal is the goal state itself."""
+    levels: tuple[int, ...] = ()
+    """How many levels each dimension of an action has, 0 for a continuous one; empty: all are continuous."""
+    chunk: int = 1
+    """How many successive actions the policy answers at once."""
+
+    @property
+    def outputs(self) -> int:
+        """Outputs of a policy's network."""
+        return self.action * self.chunk
 
 
 class Statistics(NamedTuple):
@@ -79,15 +89,51 @@ class Field(NamedTuple):
         return self._replace(points=self.points[:count], goals=self.goals[:count], values_at_points=values)
 
 
-class GoalView(NamedTuple):
-    """A representation as a policy uses it, with its parameters and random key bound."""
+class ActionHead(Protocol):
+    """The distribution of actions that the outputs (..., n) of a policy's network stand for.
+
+    Actions are vectors (..., a), or (..., steps, a) if the policy answers chunks.
+    """
+
+    def log_prob(self, outputs: Array, batch: Batch) -> Array:
+        """Log-probability of the logged actions, (batch,); of a chunk the mean over its steps."""
+        ...
+
+    def error(self, outputs: Array, batch: Batch) -> Array:
+        """How far the most likely actions are from the logged ones, ()."""
+        ...
+
+    def sample(self, key: Key, outputs: Array, temperature: Array) -> Array:
+        """Actions drawn at a temperature; at 0, the most likely ones."""
+        ...
+
+    def expected(self, outputs: Array) -> Array:
+        """Mean actions, which depend smoothly on the outputs."""
+        ...
+
+    def logged(self, batch: Batch) -> Array:
+        """The logged actions in the order of the outputs, (batch, n)."""
+        ...
+
+    def mean(self, numbers: Array, batch: Batch) -> Array:
+        """Mean of one number per output, (batch, n), over the steps of chunks that the episodes have."""
+        ...
+
+    def in_steps(self, outputs: Array) -> Array:
+        """Numbers in the order of the outputs as actions."""
+        ...
+
+
+class PolicyView(NamedTuple):
+    """What a policy uses of the rest: the representation, with parameters and random key bound, and the action head."""
 
     encode: Encode
     project: Callable[[Array], Array]  # any vector -> the nearest represented goal
+    head: ActionHead
 
 
 Act: TypeAlias = Callable[["Array", "Array"], "Array"]
-"""States (..., d) and raw goals (..., g) -> the policy's actions, without gradient."""
+"""States (..., d) and raw goals (..., g) -> the policy's actions as vectors, without gradient."""
 
 
 class ValueFunctions(NamedTuple):
@@ -201,14 +247,18 @@ class Policy(Protocol):
 
     needs: ClassVar[frozenset[str]]
     """Names of the `ValueFunctions` that the value must offer."""
+    discrete: ClassVar[bool]
+    """Whether it can have discrete actions; a policy that does not say so has continuous ones only."""
+    chunks: ClassVar[bool]
+    """Whether it can answer chunks of actions; a policy that does not say so answers one at a time."""
 
     @property
     def request(self) -> BatchRequest: ...
 
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 
-    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: GoalView, key: Key) -> Loss: ...
+    def loss(self, params: Params, value: ValueFunctions, batch: Batch, view: PolicyView, key: Key) -> Loss: ...
 
-    def act(self, params: Params, states: Array, goals: Array, view: GoalView, key: Key, temperature: Array) -> Array:
-        """Actions (..., a) for states (..., d) and raw goals (..., g)."""
+    def act(self, params: Params, states: Array, goals: Array, view: PolicyView, key: Key, temperature: Array) -> Array:
+        """Actions as vectors (..., a), or (..., steps, a) in chunks, for states (..., d) and raw goals (..., g)."""
         ...

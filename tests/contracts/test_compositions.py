@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tyro
 
-from conftest import small_recipe, walk
+from conftest import discrete, small_recipe, walk
 from contracts.cube import LEGAL, covering, pairs, refusal
 from mvl import registry
 from mvl.data.dataset import Dataset
@@ -16,34 +16,38 @@ from mvl.data.goals import on_device
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner
 from mvl.recipes.families import RECIPES
-from mvl.recipes.recipe import Recipe, make_part
-from mvl.runs.data import shapes_of
+from mvl.recipes.recipe import Learning, Recipe, make_part
+from mvl.runs.data import shapes_of, statistics_of
 from mvl.types import Shapes, offered
 
 COVER = covering(LEGAL)
 REST = [name for name in LEGAL if name not in COVER]
 
 
-def one_step(name: str, dimensions: int, oracle: bool = False):
+def one_step(name: str, dimensions: int, oracle: bool = False, levels: tuple[int, ...] = (), **learning: int):
     """One jitted step twice over; everything finite, bit for bit the same, and an action in range."""
-    data = walk(dimensions=dimensions)
+    data = discrete(walk(dimensions=dimensions), levels) if levels else walk(dimensions=dimensions)
     if oracle:  # goals are told by fewer numbers than states
         data = Dataset(data.observations, data.actions, data.ends, oracle=data.observations[:, :1] * 2)
-    learner = Learner(small_recipe(name).fit(data.statistics), shapes_of(data))
-    rows = on_device(data)
+    recipe = small_recipe(name, learning=Learning(batch_size=16, **learning))
+    history = recipe.learning.history
+    recipe = recipe.fit(statistics_of(data, None, history))
+    learner = Learner(recipe, shapes_of(data, recipe.learning))
+    rows = on_device(data, history=history)
 
     @jax.jit  # all in one: compiling is what takes time here
     def begin_step_and_act(seed):
         state = learner.init(seed)
         after, metrics = learner.update(state, learner.sample(rows, learner.keys(state.seed, state.step)[0]))
-        return after, metrics, learner.act(after.params, rows.observations[0], rows.goals[5], jax.random.key(0), jnp.ones(()))
+        return after, metrics, learner.act(after.params, data.observations[0], rows.goals[5], jax.random.key(0), jnp.ones(()))
 
     first, again = begin_step_and_act(jnp.asarray(0)), begin_step_and_act(jnp.asarray(0))
     after, metrics, action = first
     assert all(np.isfinite(np.asarray(value)).all() for value in jax.tree.leaves((after.params, metrics)))
     assert all((np.asarray(a) == np.asarray(b)).all() for a, b in zip(*map(jax.tree.leaves, (first, again)), strict=True))
-    assert action.shape == (dimensions,)
-    assert float(jnp.abs(action).max()) <= 1
+    assert action.shape == (len(levels) or dimensions,)
+    for number, count in zip(action.tolist(), levels or dimensions * [0], strict=True):
+        assert number in range(count) if count else abs(number) <= 1
 
 
 @pytest.mark.parametrize(("name", "dimensions"), [*[(name, 4) for name in COVER], ("gcivl-mvl", 1), ("dual-mvl", 1)])
@@ -55,6 +59,44 @@ def test_a_step_is_finite_and_reproducible(name, dimensions):
 def test_oracle_goals_are_taken(name):
     """One of each kind that makes something of them: told as they are, distilled, embedded like a state, seen from a state."""
     one_step(name, 3, oracle=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"), [("dual", (5,)), ("hiql", (0, 2, 3)), ("gciql-mvl", (2, 0)), ("trl", (3, 2)), ("coe", (4,))]
+)
+def test_discrete_actions_are_taken(name, levels):
+    """One of each use: imitated, by a low policy, the critic's gradient, at a midpoint, and chosen within the value's loss."""
+    one_step(name, 2, levels=levels)
+
+
+@pytest.mark.parametrize(("name", "levels"), [("gcivl-mvl", (0, 2)), ("hiql", ()), ("bc", (3,)), ("fbc", ())])
+def test_chunks_of_actions_are_learned(name, levels):
+    one_step(name, 2, levels=levels, chunk=3)
+
+
+@pytest.mark.parametrize("name", ["gcivl-slope", "qrl-eik", "coe"])
+def test_states_may_have_a_history(name):
+    one_step(name, 2, history=3)
+
+
+def test_a_policy_of_single_actions_is_refused_with_those_that_answer_chunks():
+    chunks = Learning(batch_size=16, chunk=4)
+    for value in ("gciql", "qrl"):
+        policy = make_part("policy", "advantage_weighted", widths=(8,))
+        assert small_recipe(value, policy=policy, learning=chunks)
+        with pytest.raises(UsageError, match="gradient chooses one action at a time; for chunks choose from advantage_weighted,"):
+            small_recipe(value, learning=chunks)
+    with pytest.raises(UsageError, match="for chunks choose from clone, flow, or leave out --chunk"):
+        small_recipe("trl", learning=chunks)
+
+
+def test_a_policy_without_discrete_actions_is_refused_with_those_that_have_them():
+    small_recipe("fbc").check_actions(())
+    with pytest.raises(UsageError, match="flow has continuous actions only, but action dimension 1 .* policies that fit: clone"):
+        small_recipe("fbc").check_actions((0, 2))
+    flow = small_recipe("gciql", policy=make_part("policy", "flow"))
+    with pytest.raises(UsageError, match="policies that fit: advantage_weighted, clone, gradient, hierarchical"):
+        flow.check_actions((2,))
 
 
 @pytest.mark.cube

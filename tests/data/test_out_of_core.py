@@ -28,7 +28,7 @@ from mvl.learn.learner import Learner
 from mvl.learn.prefetch import prefetch, read_batches
 from mvl.types import Shapes
 
-EVERYTHING = BatchRequest(goals=GoalMix(0.1, 0.4, 0.5), windows=True, midpoints=True, waypoint_steps=3)
+EVERYTHING = BatchRequest(goals=GoalMix(0.1, 0.4, 0.5), windows=True, midpoints=True, waypoint_steps=3, chunk=4)
 
 
 def uneven() -> Dataset:
@@ -213,7 +213,7 @@ def test_what_is_asked_for_twice_is_read_once(monkeypatch, key):
     mapped = Mapped.of(walk())
     drawn = sample(key, mapped.rows, 8, (GoalMix(), GoalMix(0.0, 1.0, 0.0)), BatchRequest(), 0.9)
     mapped.look_up(drawn)
-    assert sorted(rows.shape for rows in asked) == [(1, 8), (4, 8)]  # actions; states, next states, two kinds of goals
+    assert sorted(rows.shape for rows in asked) == [(8,), (4 * 8,)]  # actions; states, next states, two kinds of goals
 
 
 def test_doubles_are_kept_as_floats_and_checked_piece_by_piece(tmp_path, monkeypatch):

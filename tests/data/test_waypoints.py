@@ -6,7 +6,7 @@ import pytest
 
 from mvl.batches import BatchRequest, GoalMix
 from mvl.data.dataset import Dataset
-from mvl.data.goals import draw_midpoints, goals_at, on_device, sample, waypoints_at
+from mvl.data.goals import chunk_at, draw_midpoints, goals_at, on_device, sample, waypoints_at
 
 LENGTHS = (12, 3, 2, 30)
 """Rows of each episode; one of them has no transition with a goal ahead."""
@@ -132,3 +132,30 @@ def test_offsets_count_rows_and_tell_the_goals_apart(data):
     assert (found.vectors[:, 0] == -goals).all()
     assert ((found.rewards == 0) == (found.offsets == 0)).all()
     assert (found.masks == -found.rewards).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "goal", "actions", "after"),
+    [
+        (0, 9, [0, 1, 2, 3, 4], 5),
+        (0, 3, [0, 1, 2, 3, 4], 3),  # not beyond the goal
+        (7, 7, [7, 8, 9, 10], 11),  # the episode ends: its last row has no action, but is a state
+        (10, 3, [10], 11),  # a goal behind
+        (0, 30, [0, 1, 2, 3, 4], 5),  # a goal in another episode
+        (15, 15, [15], 16),
+    ],
+)
+def test_a_chunk_ends_with_its_episode_and_its_goal(data, row, goal, actions, after):
+    found = chunk_at(data, jnp.asarray([row]), jnp.asarray([goal]), STEPS)
+    repeated = [*actions, *[actions[-1]] * (STEPS - len(actions))]
+    assert np.allclose(found.actions[0, :, 0] * sum(LENGTHS), repeated)
+    assert found.valid[0].tolist() == [True] * len(actions) + [False] * (STEPS - len(actions))
+    assert found.after[0, 0] == after
+
+
+def test_a_chunk_towards_a_waypoint_does_not_pass_it(data, key):
+    request = BatchRequest(waypoint_steps=2, chunk=STEPS)
+    batch = sample(key, data, 200, (GoalMix(), GoalMix(0.0, 1.0, 0.0, False)), request, 0.9)
+    near, here = -batch.waypoints.near, batch.observations
+    expected = jnp.where(near > here, near, here + 1)  # the last transition has no waypoint ahead
+    assert (batch.chunk.after == expected).all()

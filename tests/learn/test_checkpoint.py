@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from safetensors import safe_open
+from safetensors.numpy import save as serialized
 
-from mvl.errors import MvlError
+from mvl.errors import DamagedError, MvlError
 from mvl.learn.checkpoint import load, save
 
 
@@ -66,3 +67,26 @@ def test_a_damaged_file_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(MvlError, match="not a readable checkpoint"):
         load(path, TREE)
+
+
+def test_one_flipped_bit_is_refused(tmp_path):
+    path = tmp_path / "c.safetensors"
+    save(path, TREE, {})
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DamagedError, match="its content has changed since it was written"):
+        load(path, TREE)
+
+
+def test_arrays_of_another_type_are_refused(tmp_path):
+    save(tmp_path / "c.safetensors", TREE._replace(step=jnp.array(7.0)), {})
+    with pytest.raises(MvlError, match="step has type float32, the recipe makes int32"):
+        load(tmp_path / "c.safetensors", TREE)
+
+
+def test_a_file_without_a_checksum_is_read(tmp_path):
+    """Version 0.1 wrote none."""
+    arrays = {"step": np.array(7, np.int32)}
+    (tmp_path / "c.safetensors").write_bytes(serialized(arrays, {"mvl": json.dumps({"format": 1})}))
+    assert load(tmp_path / "c.safetensors", {"step": jnp.array(7)})[0] == {"step": 7}

@@ -63,7 +63,7 @@ class Short:
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        ([], 2, "which picture? mvl plot field|graph|fan|curve|compare"),
+        ([], 2, "which picture? mvl plot field|graph|fan|curve|shape|compare"),
         (["feild"], 2, "no picture named 'feild'; did you mean field"),
         (["field"], 2, "required: RUN"),
         (["curve", "nowhere"], 1, "is not a run folder"),

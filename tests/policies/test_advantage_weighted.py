@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from mvl.batches import Batch, Goals
+from mvl.nets.heads import ActionHead
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.advantage_weighted import AdvantageWeighted
-from mvl.types import GoalView, Shapes, ValueFunctions
+from mvl.types import PolicyView, Shapes, ValueFunctions
 
 
 def batch(count=3):
@@ -17,7 +18,7 @@ def batch(count=3):
     return Batch(*map(jnp.asarray, (states, actions, states, states)), goals, goals, jnp.asarray(0.99))
 
 
-VIEW = GoalView(lambda states, goals: goals, lambda guesses: guesses)
+VIEW = PolicyView(lambda states, goals: goals, lambda guesses: guesses, ActionHead())
 
 
 @pytest.fixture

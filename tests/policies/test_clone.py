@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from mvl.batches import Batch, Goals
+from mvl.nets.heads import ActionHead
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.clone import Clone
-from mvl.types import GoalView, Shapes, ValueFunctions
+from mvl.types import PolicyView, Shapes, ValueFunctions
 
 COUNT = 6
 NOBODY = ValueFunctions(None, None, None)
-VIEW = GoalView(lambda states, goals: goals - states, lambda guesses: guesses)
+VIEW = PolicyView(lambda states, goals: goals - states, lambda guesses: guesses, ActionHead())
 
 
 @pytest.fixture

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from mvl.batches import Batch, Goals
+from mvl.nets.heads import ActionHead
 from mvl.nets.mlp import apply_mlp
 from mvl.policies import flow
 from mvl.policies.flow import Flow
-from mvl.types import GoalView, Shapes, ValueFunctions
+from mvl.types import PolicyView, Shapes, ValueFunctions
 
 COUNT, ACTIONS = 8, 3
 NOBODY = ValueFunctions(None, None, None)
-VIEW = GoalView(lambda states, goals: goals - states, lambda guesses: guesses)
+VIEW = PolicyView(lambda states, goals: goals - states, lambda guesses: guesses, ActionHead())
 
 
 @pytest.fixture

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from mvl.batches import Batch, Goals
+from mvl.nets.heads import ActionHead
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.gradient import Gradient
-from mvl.types import GoalView, Shapes, ValueFunctions
+from mvl.types import PolicyView, Shapes, ValueFunctions
 
 COUNT, ALPHA = 12, 0.3
 SHAPES = Shapes(2, 2, 2, represented=2)
-VIEW = GoalView(lambda states, goals: goals - states, lambda guesses: guesses)
+VIEW = PolicyView(lambda states, goals: goals - states, lambda guesses: guesses, ActionHead())
 SLOPES = np.array([[3.0, -2.0], [-1.0, 4.0]])
 """What each head of the hand-made critic says of an action."""
 

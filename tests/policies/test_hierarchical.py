@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from mvl.batches import Batch, Goals, Waypoints
+from mvl.nets.heads import ActionHead
 from mvl.nets.mlp import apply_mlp
 from mvl.policies.hierarchical import Hierarchical
-from mvl.types import GoalView, Shapes, ValueFunctions
+from mvl.types import PolicyView, Shapes, ValueFunctions
 
 COUNT, SEEN = 10, 4
 LOW, HIGH = 2.0, 1.5
@@ -29,7 +30,7 @@ def encode_by_hand(state, goal):
     return 2 * point / np.sqrt((point**2).sum())
 
 
-VIEW = GoalView(encode, project)
+VIEW = PolicyView(encode, project, ActionHead())
 
 
 def advantage(batch, goals, encode):
@@ -143,7 +144,7 @@ def test_only_heat_is_random_and_actions_stay_in_range(part, params, batch):
 def test_high_policy_draws_too(part, params, batch, key):
     """With heat the sub-goal itself is drawn before it is settled."""
     settled = []
-    view = GoalView(encode, lambda guesses: settled.append(np.asarray(guesses)) or project(guesses))
+    view = PolicyView(encode, lambda guesses: settled.append(np.asarray(guesses)) or project(guesses), ActionHead())
     for temperature in (0.0, 1.0):
         part.act(params, batch.observations, batch.actor_goals.vectors, view, key, jnp.asarray(temperature))
     assert np.allclose(settled[0], apply_mlp(params.high, batch.observations, batch.actor_goals.vectors), atol=1e-5)

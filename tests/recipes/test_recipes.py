@@ -111,13 +111,26 @@ def test_plug_ins_are_found(monkeypatch):
         def load(self):
             return Extra
 
-    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint()] if group == "mvl.regularizer" else [])
+    monkeypatch.setattr(registry, "_plugins", lambda axis: [EntryPoint()] if axis == "regularizer" else [])
     registry._registered.cache_clear()
     assert "extra" in registry.names("regularizer")
     part = make_part("regularizer", "extra", weight=2.0)
     assert registry.name_of("regularizer", part) == "extra"
     assert named_recipe("gcivl", "cpu", parts={"regularizer": "extra"})[0].regularizer == Extra()
     registry._registered.cache_clear()
+
+
+def test_installed_packages_are_searched_for_plug_ins_once(monkeypatch):
+    from mvl import registry
+
+    searched = []
+    monkeypatch.setattr(registry, "entry_points", lambda group: searched.append(group) or ())
+    registry._plugins.cache_clear()
+    for _ in range(3):
+        assert "mollified" in registry.names("regularizer")
+        assert make_part("regularizer", "mollified")
+    assert searched == ["mvl.regularizer"]
+    registry._plugins.cache_clear()
 
 
 @pytest.mark.parametrize(

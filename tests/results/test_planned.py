@@ -2,18 +2,22 @@
 
 import json
 
+import numpy as np
 import pytest
 from made_runs import TASK, experiment, made_run
+from scipy.sparse import csr_matrix
 from untrained import untrained_by_name
 
+from mvl.planning.graph import Roadmap
 from mvl.results import planned
-from mvl.results.planned import measure_plans, planned_table, plans_of
+from mvl.results.planned import measure_plans, planned_table, plans_of, through_walls
 from mvl.results.results import Result
 from mvl.studies.job import folder_of
 from mvl.studies.plan import Cell
 from mvl.studies.store import runs_of
+from mvl.tasks.maze import Maze
 
-MEASURED = {"plain": [0.4], "planned": [0.9], "edges": [12.5], "unit": [0.3], "build": [2.0]}
+MEASURED = {"plain": [0.4], "planned": [0.9], "edges": [12.5], "unit": [0.3], "walls": [0.125], "build": [2.0]}
 
 
 def test_what_was_measured_is_shown_with_intervals(tmp_path):
@@ -25,6 +29,7 @@ def test_what_was_measured_is_shown_with_intervals(tmp_path):
     table = planned_table([result], lambda line: None)
     assert "50 [0, 100]" in table.text()
     assert "90 [90, 90]" in table.text()
+    assert " 12.5 " in table.text()
     assert "40.00 60.00" in table.csv()
 
 
@@ -38,3 +43,14 @@ def test_a_run_is_played_once_for_its_checkpoint(tmp_path, monkeypatch):
 @pytest.mark.parametrize("recipe", ["bc", "crl"])
 def test_a_value_that_counts_no_steps_is_left_out(recipe, tmp_path):
     assert measure_plans(untrained_by_name(tmp_path / "run", TASK, recipe)) is None
+
+
+def test_edges_through_walls_are_told_from_edges_along_them():
+    """Two corridors with a wall between them, joined at their left end; the nodes lie at their right ends."""
+    walls = np.array([[1, 1, 1, 1, 1], [1, 0, 0, 0, 1], [1, 0, 1, 1, 1], [1, 0, 0, 0, 1], [1, 1, 1, 1, 1]])
+    maze = Maze(walls, 1.0, (0.0, 0.0))
+    places = np.array([[3.0, 1.0], [2.0, 1.0], [3.0, 3.0]], np.float32)
+    along, across = np.zeros((3, 3)), np.zeros((3, 3))
+    along[0, 1] = along[1, 0] = across[0, 1] = across[0, 2] = 1.0
+    assert through_walls(Roadmap(places, places, csr_matrix(along), 1.0), maze) == 0.0
+    assert through_walls(Roadmap(places, places, csr_matrix(across), 1.0), maze) == 0.5

@@ -208,3 +208,22 @@ def test_a_folder_that_cannot_be_made_is_told(finished, tmp_path, failing):
     with pytest.raises(MvlError, match="run.json cannot be written .no space left on device.; free some space, then train again"):
         RunFolder.create(tmp_path / "run", description)
     assert [file.name for file in (tmp_path / "run").iterdir()] == [".lock"]
+
+
+def test_unfinished_files_of_a_killed_process_are_removed_by_the_next_start(run):
+    leftovers = [run / ".checkpoint.safetensors.a1b2.safetensors", run / ".run.json.c3.json"]
+    others = [run / ".notes", run / ".checkpoint.txt"]
+    for file in (*leftovers, *others):
+        file.write_text("unfinished")
+    resume(run, steps=60)
+    assert not any(file.exists() for file in leftovers)
+    assert all(file.exists() for file in others)
+
+
+def test_resuming_with_another_arithmetic_is_said(run, monkeypatch, capsys):
+    resume(run, steps=50)
+    assert "arithmetic" not in capsys.readouterr().err
+    monkeypatch.setattr("mvl.learn.devices.disabled_reason", lambda: "no compiler")
+    resume(run, steps=60)
+    now = "native True before, False now"
+    assert f"the run continues with another arithmetic ({now}): its last digits will differ" in capsys.readouterr().err

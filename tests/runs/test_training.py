@@ -18,6 +18,7 @@ from conftest import small_recipe, walk, write_npz
 from mvl.errors import DataError, MvlError, StoppedError, UsageError
 from mvl.learn.loop import NonFiniteLossError
 from mvl.processes import Worker
+from mvl.recipes.recipe import Learning
 from mvl.regularizers.mollified import Mollified
 from mvl.runs import metrics
 from mvl.runs.folder import RunFolder
@@ -39,7 +40,7 @@ def test_a_run_folder_tells_everything(data_file, tmp_path):
     path = small_train(data_file, tmp_path / "run", seeds=2, first_seed=5)
     folder, description = RunFolder.open(path)
     assert description.experiment.seeds == (5, 6)
-    assert description.fitted == small_recipe()
+    assert description.fitted == small_recipe(learning=Learning(batch_size=16, normalize=True))
     raw = json.loads(folder.description_file.read_text())
     assert raw["versions"]["jax"] == jax.__version__
     assert raw["git"] is None or len(raw["git"]["commit"]) == 40
@@ -211,7 +212,7 @@ def test_settings_from_python(data_file, tmp_path):
     run = train(data_file, small_recipe(), run=tmp_path / "run", regularizer=mvl.Mollified(cost="auto"), **SCHEDULE)
     _, description = RunFolder.open(run)
     assert description.experiment.recipe.regularizer.cost == "auto"
-    assert description.fitted.regularizer.cost == pytest.approx(1 / walk().statistics.step)
+    assert description.fitted.regularizer.cost == pytest.approx(1 / walk().statistics.scaled_step)
 
 
 def test_held_out_episodes_replace_a_missing_validation_file(data_file, tmp_path):

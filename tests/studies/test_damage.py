@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import TASK, experiment, made_run
+from probes import StandIn
 
 from mvl.cli import main
 from mvl.learn import checkpoint
 from mvl.runs.folder import RunFolder
 from mvl.studies import execution as go
+from mvl.studies import outlook
 from mvl.studies.engines import failure_reason
 from mvl.studies.job import folder_of
 from mvl.studies.store import process_seconds, progress_of, runs_of
@@ -89,15 +91,9 @@ def trained(monkeypatch) -> list[Path]:
         report([], dict.fromkeys(jobs, ""))
         return {}
 
-    class NoProbe:
-        machine = {"backend": "cpu", "devices": 1}
-        __enter__ = lambda self: self
-        __exit__ = lambda self, *_: None
-
     monkeypatch.setattr(go, "run", train)
-    monkeypatch.setattr(go, "Probe", NoProbe)
-    monkeypatch.setattr(go, "estimates", lambda *_, **__: {})
-    monkeypatch.setattr(go, "missing", lambda *_: [])
+    monkeypatch.setattr(outlook, "Probe", StandIn)
+    monkeypatch.setattr(outlook, "missing", lambda *_: [])
     return runs
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_runs import TINY, experiment, write_walks
 
-from mvl.errors import MvlError
+from mvl.errors import MvlError, UsageError
 from mvl.studies.engines import local, slurm
 from mvl.studies.engines import ray as on_ray
 from mvl.studies.job import Job, folder_of
@@ -88,3 +88,8 @@ def test_two_nodes_and_submitit_give_the_same_cells_though_a_worker_is_killed(tm
 def test_slurm_is_asked_for_where_it_is_not(tmp_path):
     with pytest.raises(MvlError, match="sbatch is not on this machine"):
         slurm.run([], lambda running, ended: None, tmp_path)
+
+
+def test_a_store_whose_name_would_add_lines_to_a_script_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="a character that cannot be printed"):
+        slurm.run([], lambda running, ended: None, tmp_path / "store\n#SBATCH --exclusive")

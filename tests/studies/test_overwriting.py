@@ -7,29 +7,15 @@ import numpy as np
 import pytest
 from made_runs import TASK, experiment, made_run
 from matplotlib.image import imread
+from probes import StandIn
 
 from mvl.cli import main
 from mvl.learn import checkpoint
 from mvl.results import equal_time, surfaces
 from mvl.results.geometry import Geometry
-from mvl.studies import execution
+from mvl.studies import execution, outlook
 from mvl.studies.job import folder_of
 from mvl.studies.records import keep
-
-
-class StandIn:
-    """A probe that measures nothing."""
-
-    machine = {"backend": "cpu", "devices": 1}
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def ask(self, **question):
-        return {"step": 0.01} if "recipe" in question else {"play": 0.001, "length": 10, "tasks": 5}
 
 
 @pytest.fixture
@@ -112,7 +98,7 @@ def test_an_earlier_choice_in_the_store_is_kept(finished, capsys):
 
 def test_a_dry_run_writes_nothing_and_tells_what_would_be_written(tmp_path, finished, measured, monkeypatch, capsys):
     """With everything that could be asked for; then the same command for real."""
-    monkeypatch.setattr(execution, "Probe", StandIn)
+    monkeypatch.setattr(outlook, "Probe", StandIn)
     to, records, store = tmp_path / "to", tmp_path / "runs.jsonl", tmp_path / "new"
     keep([made_run(tmp_path / "elsewhere", experiment(), [0], 0.25)], records)
     run = folder_of(experiment(), finished) / "seeds-0"

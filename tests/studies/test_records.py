@@ -11,14 +11,13 @@ from mvl.results.comparison import comparison
 from mvl.results.results import results
 from mvl.studies import execution, records
 from mvl.studies.job import folder_of
+from mvl.studies.outlook import summary
 from mvl.studies.plan import Plan, Wanted, paper_cells
 from mvl.studies.store import process_seconds, runs_of
 
 
 def test_what_is_kept_is_not_done_again(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(
-        execution, "carry_out", lambda plan, options: print(execution.summary(plan, plan.jobs(), {}, None, [])) or {}
-    )
+    monkeypatch.setattr(execution, "carry_out", lambda plan, options: print(summary(plan, len(plan.jobs()))) or {})
     of = experiment()
     first, second, file = tmp_path / "first", tmp_path / "second", tmp_path / "runs.jsonl"
     run = made_run(folder_of(of, first) / "seeds-0", of, [0], 0.4)

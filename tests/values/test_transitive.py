@@ -8,8 +8,9 @@ import pytest
 from conftest import walk
 from mvl.batches import BatchRequest, GoalMix, Midpoints
 from mvl.data.goals import on_device, sample
+from mvl.nets.heads import ActionHead
 from mvl.policies.gradient import Gradient
-from mvl.types import GoalView, Shapes, ValueFunctions
+from mvl.types import PolicyView, Shapes, ValueFunctions
 from mvl.values.transitive import Transitive
 from values.by_hand import as_told, entropy, logits, sigmoid, told_walk
 
@@ -197,7 +198,7 @@ def test_policy_climbs_the_told_heads(part, told_params, oracle_batch, key):
     policy = Gradient(alpha=0.0, widths=(8,))
     actor = policy.init(key, Shapes(2, 2, 3, represented=3, plain=False))
     judge = ValueFunctions(None, lambda *args: part.critic(told_params, *args), None)
-    view = GoalView(as_told, lambda guesses: guesses)
+    view = PolicyView(as_told, lambda guesses: guesses, ActionHead())
 
     def loss(states):
         hidden = oracle_batch._replace(actor_goals=oracle_batch.actor_goals._replace(states=states))

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mvl.machine import largest_memory
 from mvl.processes import python_module
 
 Measurement = dict[str, float]
@@ -61,7 +61,12 @@ def step(
     first, *others = (_timed(lambda: next(calls)) for _ in range(CALLS))
     seconds, compiling = min(others) / steps, first - min(others)
     size = made.learning.batch_size, 2 * dimensions, getattr(made.policy, "widths", ())
-    return {"seconds": seconds, "compile_seconds": compiling, "operations": seeds * plain_operations(*size), "bytes": memory()}
+    return {
+        "seconds": seconds,
+        "compile_seconds": compiling,
+        "operations": seeds * plain_operations(*size),
+        "bytes": largest_memory(),
+    }
 
 
 def _timed(function: Callable[[], Any]) -> float:
@@ -173,18 +178,13 @@ def _planning(run: Path) -> Measurement:
     return {"build": building, "act": acting, "replan": sorted(_timed(replan) for _ in range(21))[10]}
 
 
-def memory() -> float:
-    """Largest memory of this process so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
-
-
 def training_memory(data: str) -> Measurement:
     """Largest memory of a training run, in bytes."""
     from mvl.runs.training import train
 
     with tempfile.TemporaryDirectory() as folder:
         train(Path(data), "gcivl-mvl", run=Path(folder) / "run", steps=1000, eval_every=1000, log_every=1000, save_every=1000)
-    return {"bytes": memory()}
+    return {"bytes": largest_memory()}
 
 
 MEASURES: dict[str, Callable[..., Measurement]] = {

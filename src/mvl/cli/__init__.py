@@ -22,6 +22,7 @@ COMMANDS = {
     "reproduce": "Train the runs of a table of the paper; print ours beside the paper's.",
     "sweep": "Train every combination of tasks, recipes and settings; print one table.",
     "tune": "Choose a few settings of a recipe on one task.",
+    "leaderboard": "Success on every task, from records of runs and from publications.",
     "bench": "Measure training steps, evaluation and start-up on this machine.",
     "doctor": "Show devices, versions and the rendering back end.",
     "demo": "From nothing to an evaluated policy and a picture, in minutes.",
@@ -34,7 +35,7 @@ USAGE = "usage: mvl COMMAND ...\n\nGoal-reaching policies from logged data (moll
 
 def overview() -> str:
     """The text of `mvl --help`."""
-    lines = [f"  {name:<11}{text}" for name, text in COMMANDS.items()]
+    lines = [f"  {name:<13}{text}" for name, text in COMMANDS.items()]
     return USAGE + "\n".join(lines) + "\n\n`mvl COMMAND --help` describes a command. `mvl --version` prints the version.\n"
 
 

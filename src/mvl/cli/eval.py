@@ -20,6 +20,9 @@ def run(argv: list[str]) -> None:
     parser.add_argument(
         "--plan", choices=("none", "graph"), help="planner that gives the policy its sub-goals (default: as in training)"
     )
+    parser.add_argument(
+        "--execute", choices=("open", "blended"), help="how chunks of actions are executed (default: as in training)"
+    )
     parser.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to play in (default: the run's own)")
     add_own_code(parser)
     options = parser.parse_all(argv)
@@ -42,6 +45,7 @@ def run(argv: list[str]) -> None:
             workers=options.workers,
             env=options.env,
             plan=options.plan,
+            execute=options.execute,
             report=report,
         )
     found = evaluation_rows(played, description.experiment.seeds, int(state.step[0]))

@@ -151,11 +151,13 @@ def _dry_run(plan: "Plan", options: Namespace, engine: "Engine | None", targets:
         if options.records:
             records.take_in(records.read(options.records), Path(folder), plan.experiments)
             plan = replace(plan, unpacked=Path(folder))
-        execution.carry_out(plan, execution.Options(engine, options.at_once, options.episodes, dry_run=True))
-        found = results(plan)
-        print(f"\n{comparison(plan, found).text()}")
-    files = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
-    print("\n".join(["", "dry run: nothing was run or written", *files]))
+        with execution.preview(plan, execution.Options(engine, options.at_once)) as outlook:
+            found = results(plan)
+            print(f"\n{comparison(plan, found).text()}")
+            files = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
+            execution.print_now("\n".join(["", "dry run: nothing was run or written", *files]))
+            if outlook:
+                outlook.refine(execution.print_now)
     return found
 
 

@@ -13,6 +13,8 @@ KINDS = {
     "played episodes.",
     "fan": "Distribution of the policy's directions, as fans along an episode it played (pointmaze); several runs side by side.",
     "curve": "Success over training, with 95 % intervals over seeds; several runs in one picture.",
+    "shape": "What a regularizer does to the value: slopes per dimension, values along held-out episodes, clarity of the "
+    "advantage and the regularizer's metrics; several runs in one picture.",
     "compare": "Value contours of several runs of one task for one goal, in a grid that is filled row by row.",
 }
 USAGE = "usage: mvl plot KIND RUN ...\n\n" + "\n".join(f"  {name:<10}{text}" for name, text in KINDS.items())
@@ -108,4 +110,10 @@ def _compare(options: argparse.Namespace, to: Path) -> None:
         grid(options.runs, to, options.task, options.rows, report)
 
 
-DRAW = {"field": _field, "graph": _graph, "fan": _fan, "curve": _curve, "compare": _compare}
+def _shape(options: argparse.Namespace, to: Path) -> None:
+    from mvl.plots.shapes import shapes
+
+    shapes(options.runs, to)
+
+
+DRAW = {"field": _field, "graph": _graph, "fan": _fan, "curve": _curve, "compare": _compare, "shape": _shape}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mvl.cli.parser import Parser, add_env, add_own_code, count, import_own_code, natural, own_task, seed, share
 from mvl.errors import UsageError
+from mvl.extras import TRACKERS
 
 if TYPE_CHECKING:
     from mvl.experiment import Experiment
@@ -44,6 +45,12 @@ def parser() -> Parser:
     )
     run.add_argument("--workers", type=count, help="evaluation processes (default: one per core)")
     run.add_argument(
+        "--track",
+        action="append",
+        choices=(*TRACKERS, "none"),
+        help="also show the run in this tracker; may be given several times (default: none; with --resume, those it had)",
+    )
+    run.add_argument(
         "--resume", type=Path, metavar="RUN", help="continue this run from its last checkpoint; --steps may lengthen it"
     )
     many = made.add_argument_group("several devices")
@@ -73,7 +80,7 @@ def run(argv: list[str]) -> None:
     from mvl.runs.training import train_experiment
 
     with joined(options.coordinator, options.processes, options.process_id) as first:
-        path = train_experiment(experiment, options.run, options.workers, options.devices)
+        path = train_experiment(experiment, options.run, options.workers, options.devices, options.track or ())
     if first:
         print(finish(path))
 
@@ -90,7 +97,7 @@ def _resume(options: Any, task: str | None, settings: list[str]) -> None:
     from mvl.runs.training import resume
 
     with joined(options.coordinator, options.processes, options.process_id) as first:
-        path = resume(options.resume, steps=steps, workers=options.workers, devices=options.devices)
+        path = resume(options.resume, steps=steps, workers=options.workers, devices=options.devices, track=options.track)
     if first:
         print(finish(path))
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from mvl.checks import INSIDE_UNIT
 from mvl.data.memory_map import chunks, take
+from mvl.data.signals import Signals
 from mvl.errors import DataError, UsageError
 from mvl.types import Statistics
 
@@ -33,6 +34,8 @@ class Dataset:
     """Each row as a goal, if goals are not whole observations (oracle goals)."""
     action_range: np.ndarray | None = None  # (2, a)
     """The original actions that were scaled to -1 and 1; None if actions were not scaled."""
+    signals: Signals | None = None
+    """Names, units and rate; None if they are not known."""
 
     @classmethod
     def from_arrays(
@@ -159,8 +162,12 @@ class Dataset:
         first, last = (None, None) if self.oracle is None else (self.oracle[:cut], self.oracle[cut:])
         name = f"{self.source} (held out)"
         return (
-            Dataset(self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source, first, self.action_range),
-            Dataset(self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, name, last, self.action_range),
+            Dataset(
+                self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source, first, self.action_range, self.signals
+            ),
+            Dataset(
+                self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, name, last, self.action_range, self.signals
+            ),
         )
 
 

@@ -6,8 +6,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mvl.batches import Batch, BatchRequest, GoalMix, Goals, Midpoints, Waypoints, Windows
+from mvl.batches import ActionChunk, Batch, BatchRequest, GoalMix, Goals, Midpoints, Waypoints, Windows
 from mvl.data.dataset import Dataset
+from mvl.data.history import HistoryTable
+from mvl.data.normalization import Normalization
 from mvl.types import Key
 
 Indexable = Any
@@ -17,7 +19,7 @@ Indexable = Any
 class Rows(NamedTuple):
     """The arrays of a dataset that sampling needs."""
 
-    observations: Indexable  # (rows, d)
+    observations: Indexable  # (rows, d) states
     actions: Indexable  # (rows, a)
     goals: Indexable  # (rows, g) each row as a goal: its observation, or its oracle goal
     transitions: Indexable  # (transitions,) rows that have a successor
@@ -26,16 +28,20 @@ class Rows(NamedTuple):
     final_goals: Indexable  # (rows,) the last row of the same episode that may be a goal
 
 
-def on_device(dataset: Dataset) -> Rows:
-    """Copy a dataset to the default device."""
-    observations = jnp.asarray(dataset.observations)
+def on_device(dataset: Dataset, normalization: Normalization | None = None, history: int = 1) -> Rows:
+    """Copy a dataset to the default device, standardized if asked for; states consist of the last `history` observations."""
+    observations, oracle = dataset.observations, dataset.oracle
+    if normalization:
+        observations = normalization.observations.standardized(observations)
+        oracle = oracle if oracle is None else normalization.goals.standardized(oracle)
+    states, first_rows = jnp.asarray(observations), jnp.asarray(dataset.first_rows, jnp.int32)
     return Rows(
-        observations,
+        states if history == 1 else HistoryTable(states, first_rows, history),
         jnp.asarray(dataset.actions),
-        observations if dataset.oracle is None else jnp.asarray(dataset.oracle),
+        states if oracle is None else jnp.asarray(oracle),
         jnp.asarray(dataset.transitions, jnp.int32),
         jnp.asarray(dataset.early, jnp.int32),
-        jnp.asarray(dataset.first_rows, jnp.int32),
+        first_rows,
         jnp.asarray(dataset.final_goals, jnp.int32),
     )
 
@@ -101,6 +107,15 @@ def waypoints_at(data: Rows, rows: Array, goal_rows: Array, steps: int) -> Waypo
     return Waypoints(data.goals[near], data.goals[onward], data.observations[onward])
 
 
+def chunk_at(data: Rows, rows: Array, goal_rows: Array, steps: int) -> ActionChunk:
+    """The actions from these rows on, towards the goals of these rows."""
+    taken, last = rows[:, None] + jnp.arange(steps), data.final_goals[rows]  # the last row that has an action
+    after = jnp.minimum(rows + steps, last + 1)
+    after = jnp.where(goal_rows > rows, jnp.minimum(after, goal_rows), after)  # a later episode's rows lie beyond `after`
+    actions = data.actions[jnp.minimum(taken, last[:, None])]
+    return ActionChunk(actions, taken <= last[:, None], data.observations[after])
+
+
 def sample(key: Key, data: Rows, count: int, mixes: tuple[GoalMix, GoalMix], request: BatchRequest, discount: float) -> Batch:
     """A batch of transitions with goals from the mixes of the value and the policy, and with what the parts request."""
     pick, for_value, for_actor = jax.random.split(key, 3)
@@ -121,4 +136,10 @@ def sample(key: Key, data: Rows, count: int, mixes: tuple[GoalMix, GoalMix], req
         windows=draw_windows(for_windows, data, count) if request.windows else None,
         midpoints=draw_midpoints(for_midpoints, data, rows, value_rows) if request.midpoints else None,
         waypoints=waypoints_at(data, rows, actor_rows, request.waypoint_steps) if request.waypoint_steps else None,
+        chunk=chunk_at(data, rows, _pursued(data, rows, actor_rows, request), request.chunk) if request.chunk > 1 else None,
     )
+
+
+def _pursued(data: Rows, rows: Array, actor_rows: Array, request: BatchRequest) -> Array:
+    """Rows of the goals that actions are logged towards: the waypoints ahead if there are any, otherwise the policy's goals."""
+    return jnp.minimum(rows + request.waypoint_steps, data.final_goals[rows]) if request.waypoint_steps else actor_rows

@@ -7,7 +7,7 @@ rows, and `look_up` replaces the requests by the rows, from arrays in memory or 
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,18 +17,22 @@ from jax import Array
 from mvl.batches import Batch
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows
+from mvl.data.history import side_by_side, window
 from mvl.data.memory_map import take
+from mvl.data.normalization import Moments, Normalization
 
 Drawn = TypeVar("Drawn", Batch, list[Batch])
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["rows"], meta_fields=["table"])
+@partial(jax.tree_util.register_dataclass, data_fields=["rows"], meta_fields=["table", "joined"])
 @dataclass(frozen=True)
 class RowRequest:
     """A request for rows of a table, given by number."""
 
     table: str
     rows: Array
+    joined: bool = False
+    """Whether the rows along the last axis of `rows` are the history of one state."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,18 @@ class RequestTable:
 
     def __getitem__(self, rows: Array) -> RowRequest:
         return RowRequest(self.table, rows)
+
+
+@dataclass(frozen=True)
+class HistoryRequestTable:
+    """Takes the place of a `HistoryTable`: returns a request for rows with those before them."""
+
+    table: str
+    first_rows: "PerEpisode"
+    count: int
+
+    def __getitem__(self, rows: Array) -> RowRequest:
+        return RowRequest(self.table, window(rows, self.first_rows[rows], self.count), joined=True)
 
 
 @dataclass(frozen=True)
@@ -77,24 +93,28 @@ class Mapped(NamedTuple):
     rows: Rows
     """What sampling needs, with tables that return requests."""
     tables: dict[str, np.ndarray]
+    moments: dict[str, Moments] = {}
+    """Of the tables whose rows are standardized after they are read."""
 
     @classmethod
-    def of(cls, dataset: Dataset) -> "Mapped":
+    def of(cls, dataset: Dataset, normalization: Normalization | None = None, history: int = 1) -> "Mapped":
         lengths = np.diff(np.concatenate([[-1], dataset.ends]))
         ends = jnp.asarray(dataset.ends, jnp.int32)
         goals = "observations" if dataset.oracle is None else "oracle"
+        first_rows, states = PerEpisode(ends, jnp.asarray(dataset.starts, jnp.int32)), "observations"
         rows = Rows(
-            observations=RequestTable("observations"),
+            observations=RequestTable(states) if history == 1 else HistoryRequestTable(states, first_rows, history),
             actions=RequestTable("actions"),
             goals=RequestTable(goals),
             transitions=NthRow.of(lengths, excluded=1),
             early=NthRow.of(lengths, excluded=2),
-            first_rows=PerEpisode(ends, jnp.asarray(dataset.starts, jnp.int32)),
+            first_rows=first_rows,
             final_goals=PerEpisode(ends, ends - 1),
         )
         tables = {"observations": dataset.observations, "actions": dataset.actions}
         tables |= {} if dataset.oracle is None else {"oracle": dataset.oracle}
-        return cls(rows, tables)
+        moments = {"observations": normalization.observations, "oracle": normalization.goals} if normalization else {}
+        return cls(rows, tables, moments)
 
     def look_up(self, drawn: Drawn) -> Drawn:
         """A batch or several with every request replaced by its rows.
@@ -104,15 +124,26 @@ class Mapped(NamedTuple):
         requests: dict[str, dict[bytes, np.ndarray]] = {}
         for request in _requests(drawn):
             numbers = np.asarray(request.rows)
-            requests.setdefault(request.table, {})[numbers.tobytes()] = numbers
+            requests.setdefault(request.table, {})[numbers.tobytes()] = numbers.reshape(-1)
         found = {table: self._rows(table, wanted) for table, wanted in requests.items()}
-        fill = lambda leaf: found[leaf.table][np.asarray(leaf.rows).tobytes()] if isinstance(leaf, RowRequest) else leaf
+
+        def fill(leaf: Any) -> Any:
+            if not isinstance(leaf, RowRequest):
+                return leaf
+            rows = found[leaf.table][np.asarray(leaf.rows).tobytes()]
+            shaped = rows.reshape(*leaf.rows.shape, *rows.shape[1:])
+            return side_by_side(shaped, rows.ndim - 1) if leaf.joined else shaped
+
         filled: Drawn = jax.tree.map(fill, drawn, is_leaf=lambda leaf: isinstance(leaf, RowRequest))
         return filled
 
     def _rows(self, table: str, requests: dict[bytes, np.ndarray]) -> dict[bytes, np.ndarray]:
-        taken = take(self.tables[table], np.stack(list(requests.values())))
-        return dict(zip(requests, taken, strict=True))
+        """For each of the requests the rows it asks for, all read together."""
+        taken = take(self.tables[table], np.concatenate(list(requests.values())))
+        if table in self.moments:
+            taken = self.moments[table].standardized(taken)
+        cuts = np.cumsum([len(numbers) for numbers in requests.values()])[:-1]
+        return dict(zip(requests, np.split(taken, cuts), strict=True))
 
     def bytes_of(self, drawn: Drawn) -> int:
         """Upper bound on the bytes of the rows that `look_up` reads."""

@@ -31,7 +31,8 @@ class Signals(NamedTuple):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Signals":
-        return cls(*(tuple(map(_signal, data[kind])) for kind in KINDS), hz=data["hz"])
+        groups = {kind: tuple(map(_signal, data[kind])) for kind in KINDS}
+        return cls(**groups, hz=data["hz"])
 
 
 KINDS = ("observations", "actions", "goals")

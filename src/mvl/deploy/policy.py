@@ -7,9 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mvl.data.actions import ActionUnits
 from mvl.errors import UsageError
+from mvl.learn.execution import EXECUTIONS, Recent
 from mvl.learn.learner import Learner, Parameters
-from mvl.recipes.presets import PlannerName
+from mvl.recipes.presets import ExecutionName, PlannerName
 from mvl.runs.restore import restore
 from mvl.types import Shapes
 
@@ -25,33 +27,41 @@ class LoadedPolicy:
         learner: Learner,
         params: Parameters,
         seed: int = 0,
-        action_range: list[list[float]] | None = None,
+        units: ActionUnits | None = None,
         follower: "Follower | None" = None,
+        execute: ExecutionName = "open",
     ) -> None:
         self.shapes: Shapes = learner.shapes
         self._params, self._key = params, jax.random.key(seed)
-        self._range = None if action_range is None else np.asarray(action_range, np.float32)
-        self._act = jax.jit(learner.act)
+        self._units = units or ActionUnits()
+        self._answer, self._head = jax.jit(learner.answer), learner.head
+        self._execution, self._recent = EXECUTIONS[execute](self._head.chunk), Recent(learner.recipe.learning.history)
         self._values = jax.jit(learner.values)
         self._follower = follower
-        self._planned_for: np.ndarray | None = None
+        self._goals: np.ndarray | None = None  # (rows, g) that are pursued
 
     def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
         """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
-        They are in [-1, 1], or in the units of the data if its actions were rescaled when it was imported. A policy that
-        plans remembers its path: each row is an episode, and a new plan is made when the goals change, or after `reset`.
+        With a history of k observations, those of earlier calls are remembered until `reset`; or give them all, (..., k d).
+        They are in the units of the source if its actions were rescaled or discrete, otherwise in [-1, 1]. A policy that
+        plans, or answers chunks of actions, remembers: each row is an episode, and it plans and asks its network anew when
+        the goals change, or after `reset`.
         """
-        observation, goal = self._checked(observation, goal)
-        if self._follower:
-            goal = self._subgoal(self._follower, observation, goal)
+        observation, goal = self._pursued(*self._checked(observation, goal))
+        return self._original(self._execution.next(lambda: self._asked(observation, goal, temperature)))
+
+    def act_chunk(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
+        """All actions that the policy answers now, (..., steps, a), in the same units; `act` is not changed by this."""
+        return self._original(self._asked(*self._pursued(*self._checked(observation, goal)), temperature))
+
+    def _asked(self, observation: np.ndarray, goal: np.ndarray, temperature: float) -> np.ndarray:
+        """The network's answer: chunks of actions as vectors, (..., steps, a)."""
         self._key, key = jax.random.split(self._key)
-        action = np.asarray(self._act(self._params, observation, goal, key, jnp.asarray(temperature)))
-        if self._range is None:
-            return action
-        low, high = self._range
-        scaled: np.ndarray = low + (action + 1) / 2 * (high - low)
-        return scaled
+        return np.asarray(self._answer(self._params, observation, goal, key, jnp.asarray(temperature)))
+
+    def _original(self, vectors: np.ndarray) -> np.ndarray:
+        return self._units.original(self._head.actions_of(vectors))
 
     def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
         """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""
@@ -60,28 +70,36 @@ class LoadedPolicy:
     @property
     def reachable(self) -> bool:
         """Whether the planner knows a path to the last goal of each row; true for a policy that does not plan."""
-        return self._follower is None or self._planned_for is None or bool(self._follower.reachable.all())
+        return self._follower is None or self._goals is None or bool(self._follower.reachable.all())
 
     def reset(self) -> None:
-        """Forget the path to the last goal, because a new episode begins."""
-        self._planned_for = None
+        """Forget the path to the last goal, the actions under way and earlier observations, because a new episode begins."""
+        self._goals = None
+        self._execution.reset()
+        self._recent.reset()
 
-    def _subgoal(self, follower: "Follower", observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        """The goal to pursue now, for every row."""
+    def _pursued(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The states, with their history, and the goals to pursue now: those given, or sub-goals of a plan."""
+        if observation.shape[-1] < self.shapes.observation:
+            observation = self._recent.add(observation)
         shape = np.broadcast_shapes(observation.shape[:-1], goal.shape[:-1])
         states = np.broadcast_to(observation, (*shape, observation.shape[-1])).reshape(-1, observation.shape[-1])
         goals = np.broadcast_to(goal, (*shape, goal.shape[-1])).reshape(-1, goal.shape[-1])
-        if self._planned_for is None or not np.array_equal(self._planned_for, goals):
-            follower.begin(states, goals)
-            self._planned_for = goals.copy()
-        return follower.subgoals(states).reshape(*shape, -1)
+        if self._goals is None or not np.array_equal(self._goals, goals):
+            self._execution.reset()
+            self._goals = goals.copy()
+            if self._follower:
+                self._follower.begin(states, goals)
+        return observation, self._follower.subgoals(states).reshape(*shape, -1) if self._follower else goal
 
     def _checked(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both as finite float32 arrays of the expected sizes; anything else is refused."""
         pair = []
-        for name, array, size in (("observation", observation, self.shapes.observation), ("goal", goal, self.shapes.goal)):
+        single = self.shapes.observation // self._recent.count
+        for name, array, size in (("observation", observation, single), ("goal", goal, self.shapes.goal)):
             array = np.asarray(array, np.float32)
-            if array.ndim == 0 or array.shape[-1] != size:
+            whole = name == "observation" and array.shape[-1:] == (self.shapes.observation,)
+            if (array.ndim == 0 or array.shape[-1] != size) and not whole:
                 raise UsageError(f"{name} has shape {array.shape}; its last axis must have length {size}.")
             if not np.isfinite(array).all():
                 raise UsageError(f"{name} has a value that is not finite; give finite numbers.")
@@ -89,10 +107,13 @@ class LoadedPolicy:
         return pair[0], pair[1]
 
 
-def load_policy(run: Path | str, seed: int | None = None, plan: PlannerName | None = None) -> LoadedPolicy:
+def load_policy(
+    run: Path | str, seed: int | None = None, plan: PlannerName | None = None, execute: ExecutionName | None = None
+) -> LoadedPolicy:
     """The policy of a run's last checkpoint; `seed` chooses one of several trained together (by default the first).
 
-    `plan="graph"` gives it sub-goals on shortest paths over states of the data; by default it plans if the run's evaluations do.
+    `plan="graph"` gives it sub-goals on shortest paths over states of the data; by default it plans if the run's
+    evaluations do. `execute` says how chunks of actions are executed, `open` or `blended`.
     """
     description, learner, state = restore(run)
     chosen = description.experiment.seeds[0] if seed is None else seed
@@ -106,4 +127,5 @@ def load_policy(run: Path | str, seed: int | None = None, plan: PlannerName | No
 
         graph = planner_of(description.experiment.schedule, plan)
         follower = followers(Path(run), description, learner, state, graph)[index] if graph else None
-    return LoadedPolicy(learner, params, action_range=description.data.get("action_range"), follower=follower)
+    way = execute or description.experiment.schedule.execute
+    return LoadedPolicy(learner, params, units=description.action_units, follower=follower, execute=way)

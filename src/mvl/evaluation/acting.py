@@ -1,7 +1,7 @@
 """Trained policies as the evaluation calls them: one compiled call for all seeds and episodes."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -9,12 +9,22 @@ import numpy as np
 from jax import Array
 
 from mvl.evaluation.rollout import Act
+from mvl.learn.execution import EXECUTIONS, Recent
 from mvl.learn.learner import Learner, Parameters
 from mvl.learn.loop import over_seeds
+from mvl.recipes.presets import ExecutionName
 
 
-def batched_act(learner: Learner, seeds: int, temperature: float) -> Callable[..., Array]:
-    """One compiled call for all seeds and episodes: (params, observations, goals, episode numbers, time) -> actions.
+class BatchedPolicy(NamedTuple):
+    """The policies of all seeds, without their parameters."""
+
+    learner: Learner
+    answer: Callable[..., Array]
+    """Parameters, observations, goals, episode numbers and time -> chunks of actions as vectors, (seeds, episodes, steps, a)."""
+
+
+def batched_act(learner: Learner, seeds: int, temperature: float) -> BatchedPolicy:
+    """One compiled call for all seeds and episodes.
 
     Every episode has its own random key, made from its number and the time, so a stochastic policy plays the same
     episode whatever other episodes are in the batch.
@@ -22,21 +32,12 @@ def batched_act(learner: Learner, seeds: int, temperature: float) -> Callable[..
 
     def one(params: Parameters, state: Array, goal: Array, number: Array, time: Array) -> Array:
         key = jax.random.fold_in(jax.random.fold_in(jax.random.key(0), number), time)
-        return learner.act(params, state, goal, key, jnp.asarray(temperature))
+        return learner.answer(params, state, goal, key, jnp.asarray(temperature))
 
     def batch(params: Parameters, states: Array, goals: Array, numbers: Array, time: Array) -> Array:
         return jax.vmap(one, in_axes=(None, 0, 0, 0, None))(params, states, goals, numbers, time)
 
-    return jax.jit(over_seeds(batch, seeds, shared=2))
-
-
-def as_act(compiled: Callable[..., Array], params: Parameters) -> Act:
-    """A policy made by `batched_act` with its parameters bound, on NumPy arrays."""
-
-    def act(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
-        return np.asarray(compiled(params, observations, goals, numbers, time))
-
-    return act
+    return BatchedPolicy(learner, jax.jit(over_seeds(batch, seeds, shared=2)))
 
 
 class Planner(Protocol):
@@ -47,14 +48,29 @@ class Planner(Protocol):
     def subgoals(self, observations: np.ndarray) -> np.ndarray: ...
 
 
-def planned(act: Act, planners: Sequence[Planner]) -> Act:
-    """The same policies, each given sub-goals by its seed's planner instead of the goals."""
+def as_act(policy: BatchedPolicy, params: Parameters, planners: Sequence[Planner] = (), execute: ExecutionName = "open") -> Act:
+    """The policies with their parameters bound, on NumPy arrays; at time 0 all episodes begin.
 
-    def act_on_plan(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+    With `planners`, one for each seed, they pursue sub-goals instead of the goals. `execute` says how chunks are executed.
+    """
+    head = policy.learner.head
+    execution, recent = EXECUTIONS[execute](head.chunk), Recent(policy.learner.recipe.learning.history)
+
+    def pursued(states: np.ndarray, goals: np.ndarray, time: int) -> np.ndarray:
+        if not planners:
+            return goals
         if time == 0:
-            for planner, first, goal in zip(planners, observations, goals, strict=True):
+            for planner, first, goal in zip(planners, states, goals, strict=True):
                 planner.begin(first, goal)
-        chosen = [planner.subgoals(states) for planner, states in zip(planners, observations, strict=True)]
-        return act(observations, np.stack(chosen), numbers, time)
+        return np.stack([planner.subgoals(here) for planner, here in zip(planners, states, strict=True)])
 
-    return act_on_plan
+    def act(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+        if time == 0:
+            execution.reset()
+            recent.reset()
+        states = recent.add(observations)
+        towards = pursued(states, goals, time)
+        vectors = execution.next(lambda: np.asarray(policy.answer(params, states, towards, numbers, time)))
+        return head.actions_of(vectors)
+
+    return act

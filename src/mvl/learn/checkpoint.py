@@ -1,5 +1,9 @@
-"""Checkpoints: a safetensors file with every array of the state by name, and JSON notes in its header; written atomically."""
+"""Checkpoints: a safetensors file with every array of the state by name, and JSON notes in its header; written atomically.
 
+The notes have a checksum of the arrays, since one wrong bit may change a policy without any other sign.
+"""
+
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,12 +33,22 @@ def save(path: Path, tree: Any, notes: dict[str, Any]) -> None:
     arrays = {name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}
     with atomic(path) as partial:
         # Written as bytes, because safetensors' own writer reports a full disk without the system's error number.
-        partial.write_bytes(serialized(arrays, {"mvl": json.dumps({"format": FORMAT, **notes})}))
+        partial.write_bytes(serialized(arrays, {"mvl": json.dumps({"format": FORMAT, "sha256": _digest(arrays), **notes})}))
+
+
+def _digest(arrays: dict[str, np.ndarray]) -> str:
+    """SHA-256 of the arrays with their names, types and shapes, as hexadecimal digits."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        array = arrays[name]
+        found.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The open file and its notes; DamagedError if its size does not match its header. Values of arrays are not checked."""
+    """The open file and its notes; DamagedError if its size does not match its header. Arrays are not read."""
     try:
         with safe_open(path, framework="numpy") as file:
             notes = json.loads((file.metadata() or {}).get("mvl", "{}"))
@@ -58,13 +72,16 @@ def step_of(path: Path) -> int:
 
 
 def load_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """All arrays by name, and the notes."""
+    """All arrays by name, and the notes; DamagedError if the checksum is wrong. Files of version 0.1 have none."""
     with _opened(path) as (file, notes):
-        return {name: file.get_tensor(name) for name in file.keys()}, notes  # noqa: SIM118 (not a mapping)
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    if notes.get("sha256", _digest(arrays)) != _digest(arrays):
+        raise DamagedError(f"{path}: its content has changed since it was written; use a copy, or train again.")
+    return arrays, notes
 
 
 def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
-    """The tree and the notes of a checkpoint; names and shapes must be those of `like`."""
+    """The tree and the notes of a checkpoint; names, shapes and types must be those of `like`."""
     expected = _named(like)
     arrays, notes = load_arrays(path)
     if arrays.keys() != expected.keys():
@@ -73,5 +90,7 @@ def load(path: Path, like: Any) -> tuple[Any, dict[str, Any]]:
     for name, leaf in expected.items():
         if arrays[name].shape != leaf.shape:
             raise MvlError(f"{path}: {name} has shape {arrays[name].shape}, the recipe makes {leaf.shape}.")
+        if arrays[name].dtype != leaf.dtype:
+            raise MvlError(f"{path}: {name} has type {arrays[name].dtype}, the recipe makes {leaf.dtype}.")
     ordered = [jnp.asarray(arrays[name]) for name in expected]
     return jax.tree.unflatten(jax.tree.structure(like), ordered), notes

@@ -13,6 +13,13 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from mvl.batches import Batch
 from mvl.errors import UsageError
 from mvl.machine import cores
+from mvl.nets.native.library import disabled_reason
+
+
+def arithmetic(sharding: "BatchSharding | None") -> dict[str, Any]:
+    """What the order of a step's sums depends on, and so the last digits of its results."""
+    devices = sharding.mesh.size if sharding else 1
+    return {"native": not disabled_reason(), "devices": devices, "backend": jax.default_backend()}
 
 
 def share_cores(seeds: int) -> None:

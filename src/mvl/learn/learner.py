@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -12,9 +13,12 @@ from jax.lax import stop_gradient
 from mvl import registry
 from mvl.batches import Batch
 from mvl.data.goals import Rows, sample
+from mvl.data.normalization import Normalization
 from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
+from mvl.learn.losses import add, chunk_advantage, combine
 from mvl.learn.optimizer import Variables, adam_step, optimizer
+from mvl.nets.heads import ActionHead
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
 from mvl.types import (
@@ -22,12 +26,12 @@ from mvl.types import (
     CountsSteps,
     Encode,
     Field,
-    GoalView,
     HasSurface,
     Key,
     Loss,
     Metrics,
     Params,
+    PolicyView,
     Projects,
     Regresses,
     Shapes,
@@ -61,20 +65,6 @@ class State(NamedTuple):
     step: Array  # ()
 
 
-def combine(losses: dict[str, Loss]) -> Loss:
-    """The sum of the losses; names of metrics begin with the name of their part."""
-    metrics = {f"{part}/loss": loss for part, (loss, _) in losses.items()}
-    for part, (_, own) in losses.items():
-        metrics |= {f"{part}/{name}": value for name, value in own.items()}
-    return sum((loss for loss, _ in losses.values()), jnp.zeros(())), metrics
-
-
-def add(losses: list[Loss]) -> Loss:
-    """The sum of losses that have the same metrics, and the mean of those metrics."""
-    total = sum((loss for loss, _ in losses), jnp.zeros(()))
-    return total, {name: jnp.stack([metrics[name] for _, metrics in losses]).mean() for name in losses[0][1]}
-
-
 def _same_structure(one: Params, other: Params) -> bool:
     structures: list[Any] = [jax.tree.structure(tree) for tree in (one, other)]
     return bool(structures[0] == structures[1])
@@ -87,6 +77,12 @@ class Learner:
     recipe: Recipe
     shapes: Shapes
     """Sizes of the data; those of represented goals are derived from the recipe."""
+    normalization: Normalization | None = None
+    """How `act`, `values` and `steps_to_go` standardize what they are given. The rows of batches are standardized before."""
+
+    @property
+    def head(self) -> ActionHead:
+        return ActionHead(self.shapes.levels, self.shapes.chunk)
 
     def init(self, seed: Array) -> State:
         keys = jax.random.split(jax.random.key(seed), 3)
@@ -113,13 +109,14 @@ class Learner:
         If a step is given, the regularizer has no weight before `regularizer_start`.
         """
         recipe = self.recipe
+        batch = self.head.with_vectors(batch)
         rep_key, view_key, regularizer_key, actor_view_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
         shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
         view, actor_view = self.view(shaped, view_key), self.view(constant, actor_view_key)
 
         def act(states: Array, goals: Array) -> Array:
-            return recipe.policy.act(constant.policy, states, goals, actor_view, act_key, jnp.zeros(()))
+            return self._first(recipe.policy.act(constant.policy, states, goals, actor_view, act_key, jnp.zeros(())))
 
         value, values = self.value_loss(params.value, targets.value, batch, view.encode, act)
         losses = {
@@ -142,11 +139,11 @@ class Learner:
         values = value.state_value(params, batch.observations, encode(batch.observations, batch.value_goals.vectors))
         return value.regress(values, params, targets, batch, encode), values
 
-    def view(self, params: Parameters, key: Key) -> GoalView:
-        """Goals as represented; every call within a step uses the same random draw."""
+    def view(self, params: Parameters, key: Key) -> PolicyView:
+        """What the policy uses of the other parts; every call within a step uses the same random draw."""
         rep = self.recipe.representation
         project = rep.project if isinstance(rep, Projects) else lambda vectors: vectors
-        return GoalView(lambda states, goals: rep.encode(params.representation, states, goals, key), project)
+        return PolicyView(lambda states, goals: rep.encode(params.representation, states, goals, key), project, self.head)
 
     def fields(
         self, params: Parameters, downstream: Parameters, targets: Targets, batch: Batch, key: Key, values: Array | None
@@ -193,6 +190,8 @@ class Learner:
             name: (lambda *args, method=name: getattr(value, method)(params.value, *args)) if name in offered(value) else None
             for name in ValueFunctions._fields
         }
+        if self.shapes.chunk > 1 and bound["state_value"]:
+            bound["advantage"] = partial(chunk_advantage, bound["state_value"])
         return ValueFunctions(**bound)
 
     def sample(self, data: Rows, key: Key) -> Batch:
@@ -227,18 +226,45 @@ class Learner:
         """One step for each of the batches, which are stacked along a leading axis."""
         return jax.lax.scan(self.update, state, batches)
 
+    def inputs(self, states: Array, goals: Array) -> tuple[Array, Array]:
+        """Observations and goals as the data has them, in the form and the units of the networks.
+
+        With a history of k, states are (..., k d) with the oldest observation first; one (..., d) alone has not moved.
+        """
+        history = self.recipe.learning.history
+        if history > 1 and history * states.shape[-1] == self.shapes.observation:
+            states = jnp.tile(states, history)
+        if self.normalization is None:
+            return states, goals
+        return self.normalization.observations.standardized(states), self.normalization.goals.standardized(goals)
+
     def act(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
-        """The policy's actions for goals as the data has them."""
+        """The policy's actions for observations and goals as the data has them; of a chunk the first."""
+        return self.head.from_vectors(self._first(self.act_on_inputs(params, *self.inputs(states, goals), key, temperature)))
+
+    def answer(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        """As `act`, but all actions of the chunk, as vectors: (..., steps, a)."""
+        found = self.act_on_inputs(params, *self.inputs(states, goals), key, temperature)
+        return found if self.shapes.chunk > 1 else found[..., None, :]
+
+    def _first(self, actions: Array) -> Array:
+        """The actions themselves, or the first of each chunk."""
+        return actions[..., 0, :] if self.shapes.chunk > 1 else actions
+
+    def act_on_inputs(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
+        """The policy's actions as vectors, or chunks of them, for states and goals as batches have them."""
         view_key, act_key = jax.random.split(key)
         return self.recipe.policy.act(params.policy, states, goals, self.view(params, view_key), act_key, temperature)
 
     def values(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
         """Values to plot: V(s, g) averaged over heads, or the critic at the policy's own action."""
+        states, goals = self.inputs(states, goals)
         value, represented = self.value_functions(params), self.view(params, key).encode(states, goals)
         if value.state_value:
             return value.state_value(states, represented).mean(axis=0)
         if value.critic:
-            return value.critic(states, self.act(params, states, goals, key, jnp.zeros(())), represented).mean(axis=0)
+            action = self._first(self.act_on_inputs(params, states, goals, key, jnp.zeros(())))
+            return value.critic(states, action, represented).mean(axis=0)
         raise UsageError("this recipe learns no value; choose a run of one that does.")
 
     def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:

@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from mvl.checks import COUNT, POSITIVE, check_settings
 from mvl.data.dataset import Dataset
+from mvl.data.history import states_at
 from mvl.data.memory_map import take
 from mvl.errors import DataError
 
@@ -59,8 +60,8 @@ class Places(NamedTuple):
     ends: np.ndarray  # (pairs, g) as goals: the states k steps later
 
     @classmethod
-    def draw(cls, graph: Graph, train: Dataset, held_out: Dataset, seed: int = 0) -> "Places":
-        """Nodes from the training data and pairs from the held-out data, both drawn uniformly."""
+    def draw(cls, graph: Graph, train: Dataset, held_out: Dataset, history: int = 1, seed: int = 0) -> "Places":
+        """Nodes from the training data and pairs from the held-out data, both drawn uniformly; states have a history."""
         random = np.random.default_rng(seed)
         count = min(graph.nodes, len(train.transitions))
         rows = np.sort(random.choice(train.transitions, count, replace=False))
@@ -70,7 +71,8 @@ class Places(NamedTuple):
         whole = held_out.transitions[apart >= graph.steps]
         firsts = np.sort(random.choice(whole, min(PAIRS, len(whole)), replace=False))
         ends = _as_goals(held_out, firsts + graph.steps)
-        return cls(take(train.observations, rows), _as_goals(train, rows), take(held_out.observations, firsts), ends)
+        states, starts = states_at(train, rows, history), states_at(held_out, firsts, history)
+        return cls(states, _as_goals(train, rows), starts, ends)
 
 
 def _as_goals(data: Dataset, rows: np.ndarray) -> np.ndarray:

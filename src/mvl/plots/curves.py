@@ -1,5 +1,6 @@
 """Learning curves: success over training, with intervals over seeds."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,10 +28,10 @@ class Curve(NamedTuple):
 def curves(runs: list[Path], to: Path) -> None:
     """Draw the success of each run at its evaluations: the mean over seeds, with its 95 % interval (Student's t) shaded."""
     opened = [(path, *RunFolder.open(path)) for path in runs]
-    labels = _labels([(path, description) for path, _, description in opened])
+    names = labels([(path, description) for path, _, description in opened])
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     ax = figure.subplots()
-    for number, (label, (path, folder, _)) in enumerate(zip(labels, opened, strict=True)):
+    for number, (label, (path, folder, _)) in enumerate(zip(names, opened, strict=True)):
         curve = read(label, path, folder)
         color = drawing.COLORS[number % len(drawing.COLORS)]
         line: dict[str, Any] = {
@@ -61,7 +62,7 @@ def read(label: str, path: Path, folder: RunFolder) -> Curve:
     return Curve(label, steps, means, len({row["seed"] for row in rows}))
 
 
-def _labels(opened: list[tuple[Path, Description]]) -> list[str]:
+def labels(opened: Sequence[tuple[Path, Description]]) -> list[str]:
     """The names of the recipes, or of the run folders if two runs have the same recipe."""
     recipes = [description.experiment.recipe_name for _, description in opened]
     return recipes if len(set(recipes)) == len(recipes) else [path.resolve().name for path, _ in opened]

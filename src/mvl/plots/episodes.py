@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mvl.data.dataset import Dataset
+from mvl.data.history import states_at
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
 from mvl.plots import drawing
@@ -45,7 +46,8 @@ def value_along_episodes(run: Path | str, to: Path, data: Dataset | None = None)
 def _values(learner: Learner, params: Parameters, data: Dataset, rows: np.ndarray, goal: int) -> np.ndarray:
     """V(s, g) for the states of some rows; the goal is that of row `goal`."""
     goals = data.observations if data.oracle is None else data.oracle
-    return np.asarray(jax.jit(learner.values)(params, data.observations[rows], goals[goal][None], jax.random.key(0)))
+    states = states_at(data, rows, learner.recipe.learning.history)
+    return np.asarray(jax.jit(learner.values)(params, states, goals[goal][None], jax.random.key(0)))
 
 
 def _projection(figure: Figure, ax: Any, learner: Learner, params: Parameters, data: Dataset, episode: int) -> None:

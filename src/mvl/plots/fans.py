@@ -42,7 +42,7 @@ def fans(runs: list[Path], to: Path, task: int = 1, waypoints: int = 16, tempera
 
 def _panel(ax: Any, run: Path, task: int, waypoints: int, temperature: float) -> None:
     description, learner, state = restore(run)
-    if description.task.maze is None or learner.shapes.action != 2:
+    if description.task.maze is None or learner.shapes.action != 2 or learner.shapes.levels:
         raise UsageError(f"{run}: actions of {description.task} are not directions in a plane, so there are no fans to draw.")
     maze = description.task.maze()
     (number,) = chosen_tasks(task, description.task.goals)

@@ -12,6 +12,7 @@ from mvl.tasks.task import Settings
 from mvl.types import CountsSteps
 
 PlannerName: TypeAlias = Literal["none", "graph"]
+ExecutionName: TypeAlias = Literal["open", "blended"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Schedule:
     """Nodes of the planner's graph."""
     plan_steps: int = 10
     """Length of the longest edge of the planner's graph, in steps of the data."""
+    execute: ExecutionName = "open"
+    """How evaluations execute chunks: open (all actions, then the next chunk), or blended (a new chunk at every step, averaged
+    with earlier ones)."""
     log_every: int = 5_000
     """Steps between rows of metrics.jsonl."""
     save_every: int = 20_000

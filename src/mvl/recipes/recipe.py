@@ -25,6 +25,12 @@ class Learning:
     """Rate of the target networks: the share of the parameters that enters their moving average each step."""
     regularizer_start: int = 0
     """Steps that the value is trained before the regularizer is added."""
+    normalize: bool | None = None
+    """Standardize observations and goals by their mean and standard deviation in the training data; None: only for own data."""
+    chunk: int = 1
+    """How many successive actions the policy answers at once, for data at a high rate."""
+    history: int = 1
+    """How many of the last observations make up a state, for data without velocities; goals are single observations."""
     value_goals: GoalMix | None = None
     """Distribution of the goals that the value is trained on (default: that of the value's method)."""
     actor_goals: GoalMix = GoalMix(current=0.0, trajectory=1.0, random=0.0, geometric=False)
@@ -32,7 +38,7 @@ class Learning:
 
     def __post_init__(self) -> None:
         check_settings(self, batch_size=COUNT, learning_rate=NOT_NEGATIVE, discount=INSIDE_UNIT, target_rate=UNIT)
-        check_settings(self, regularizer_start=NATURAL)
+        check_settings(self, regularizer_start=NATURAL, chunk=COUNT, history=COUNT)
 
 
 SURFACES = frozenset({"state_value", "critic"})
@@ -65,6 +71,17 @@ class Recipe:
         if self.value.request.midpoints and self.value_goals.trajectory < 1:
             name = registry.name_of("value", self.value)
             raise UsageError(f"value {name} needs goals ahead in the same episode: a trajectory share of 1.")
+        if self.learning.chunk > 1:
+            self._check_chunk()
+
+    def _check_chunk(self) -> None:
+        """Refuse a policy or a value that knows single actions only."""
+        if not getattr(self.policy, "chunks", False):
+            name, able = registry.name_of("policy", self.policy), self._policies_with("chunks")
+            raise UsageError(f"policy {name} chooses one action at a time; for chunks choose from {able}, or leave out --chunk.")
+        if "advantage" in self.policy.needs and "state_value" not in offered(self.value):
+            need = "a state value, whose rise is the advantage of a chunk"
+            raise UsageError(self._misfit("policy", self.policy, need, frozenset({"state_value"}).__le__))
 
     @property
     def has_surface(self) -> bool:
@@ -81,7 +98,7 @@ class Recipe:
         rep = self.representation.request
         goals = None if rep.reuse_value_goals and self.value_goals.current > 0 else rep.goals
         midpoints, steps = self.value.request.midpoints, self.policy.request.waypoint_steps
-        return BatchRequest(goals=goals, windows=rep.windows, midpoints=midpoints, waypoint_steps=steps)
+        return BatchRequest(goals, False, rep.windows, midpoints, steps, self.learning.chunk)
 
     def _misfit(self, axis: str, part: object, need: str, met: Callable[[frozenset[str]], Any]) -> str:
         """Message that a part needs something of the value; `met` decides from the functions a value offers if it fits."""
@@ -90,6 +107,21 @@ class Recipe:
             f"{axis} {registry.name_of(axis, part)} needs a value with {need}, which "
             f"{registry.name_of('value', self.value)} has not; values that do: {', '.join(fitting) or 'none'}."
         )
+
+    def check_actions(self, levels: tuple[int, ...]) -> None:
+        """Refuse discrete actions of the data (`Shapes.levels`) that the policy cannot have."""
+        if any(levels) and not getattr(self.policy, "discrete", False):
+            name, dimension = registry.name_of("policy", self.policy), next(i for i, count in enumerate(levels) if count)
+            raise UsageError(
+                f"policy {name} has continuous actions only, but action dimension {dimension} of the data is discrete; "
+                f"policies that fit: {self._policies_with('discrete')}."
+            )
+
+    def _policies_with(self, capability: str) -> str:
+        """Names of the policies that have a capability and that this value can serve."""
+        every = {name: registry.part_class("policy", name) for name in registry.names("policy")}
+        able = [name for name, part in every.items() if getattr(part, capability, False)]
+        return ", ".join(name for name in able if every[name].needs <= offered(self.value))
 
     def fit(self, statistics: Statistics) -> "Recipe":
         """The same recipe with the settings that are computed from the data."""
@@ -110,7 +142,8 @@ class Recipe:
         parts = {axis: _part_from_json(axis, data[axis]) for axis in registry.AXES}
         learning = data["learning"]
         streams = {name: learning[name] and GoalMix(**learning[name]) for name in ("value_goals", "actor_goals")}
-        return cls(**parts, learning=Learning(**{**learning, **streams}))
+        earlier = {"normalize": False}  # version 0.1 did not normalize
+        return cls(**parts, learning=Learning(**{**earlier, **learning, **streams}))
 
 
 def _fixed_representations() -> list[str]:

@@ -58,13 +58,19 @@ class Mollified:
         return fitted(self, statistics)
 
     def __call__(self, field: Field, key: Key) -> Loss:
-        field = field.part(self.fraction)
-        steps = self.steps(key, field.points.shape)  # (samples, batch, d)
-        here = field.here[:, None]  # (heads, 1, batch)
-        excess = self.near(field, steps) - here - self.costs(steps)
-        hinged = excess.mean(axis=1) if self.form == "text" else excess
+        residuals = self.residuals(field.part(self.fraction), key)
+        hinged = residuals.mean(axis=1) if self.form == "text" else residuals
         penalty = jnp.square(jax.nn.relu(hinged)).mean(axis=tuple(range(1, hinged.ndim))).sum()
         return self.weight * penalty, {"penalty": penalty, "active": (hinged > 0).mean()}
+
+    def residuals(self, field: Field, key: Key) -> Array:
+        """The paper's Phi = V(s', g) - V(s, g) - c |s' - s| for every neighbor s', (heads, samples, batch).
+
+        Their mean over the neighbors is an estimate of the mollified residual operator R_delta[V] at every point.
+        """
+        steps = self.steps(key, field.points.shape)  # (samples, batch, d)
+        here = field.here[:, None]  # (heads, 1, batch)
+        return self.near(field, steps) - here - self.costs(steps)
 
     def steps(self, key: Key, shape: tuple[int, ...]) -> Array:
         """Steps to the neighbors in units of `scale`, (samples, *shape)."""

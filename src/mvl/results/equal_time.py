@@ -86,8 +86,8 @@ def stopped(found: Sequence[Result], times: Mapping[Experiment, float]) -> list[
 
 
 def equal_time_table(plan: Plan, found: Sequence[Result], report: Callable[[int, int], None]) -> Table:
-    """A row for each finished result; steps are timed now unless the store has their times."""
+    """A row for each finished result; steps are timed now unless that was done before."""
     experiments = list(dict.fromkeys(r.cell.experiment for r in found if r.seeds and r.cell.experiment))
-    cells = stopped(found, step_times(experiments, plan.data, plan.store, report))
+    cells = stopped(found, step_times(experiments, plan.data, report))
     numbers = Table(CSV_COLUMNS, [cell.csv_row for cell in cells])
     return Table(COLUMNS, [cell.row for cell in cells], notes=[MEANING], as_csv=numbers, if_empty=NOTHING)

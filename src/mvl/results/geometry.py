@@ -19,6 +19,7 @@ from mvl.runs.restore import restore
 from mvl.tasks.maze import Maze
 from mvl.tasks.simulator import first_states
 from mvl.types import Field
+from mvl.units import known_scale
 
 WINDOW = 2
 """Grid points on each side of a point in its local mean."""
@@ -66,8 +67,7 @@ def geometry_of_seeds(run: Path | str, bound: Mollified | None = None) -> list[G
     if not task.maze or not task.metric or not learner.recipe.has_surface:
         return []
     maze = task.maze()
-    own = learner.recipe.regularizer
-    bound = bound or (own if isinstance(own, Mollified) else Mollified())
+    bound = bound or own_bound(learner)
     pairs = list(zip(*first_states(task), strict=True))
     distances = [geodesic(maze, goal) for _, goal in pairs]
     seeds = [jax.tree.map(lambda leaf, i=i: leaf[i], state.params) for i in range(len(description.experiment.seeds))]
@@ -75,6 +75,19 @@ def geometry_of_seeds(run: Path | str, bound: Mollified | None = None) -> list[G
         mean([_of_goal(learner, params, maze, *pair, d, bound) for pair, d in zip(pairs, distances, strict=True)])
         for params in seeds
     ]
+
+
+def own_bound(learner: Learner) -> Mollified:
+    """A run's own mollifier for single observations in raw units, or the paper's for a run without one."""
+    own, size = learner.recipe.regularizer, learner.shapes.observation
+    if not isinstance(own, Mollified):
+        return Mollified()
+    single = size // learner.recipe.learning.history
+    if learner.normalization is None and single == size:
+        return own
+    std = np.asarray(learner.normalization.observations.std) if learner.normalization else 1.0
+    scale = np.broadcast_to(np.asarray(known_scale(own.scale, size), np.float64), size)[-single:]
+    return replace(own, scale=tuple((scale * std).tolist()))
 
 
 def mean(found: list[Geometry]) -> Geometry:

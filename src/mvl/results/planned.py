@@ -9,23 +9,33 @@ from typing import Any
 import numpy as np
 
 from mvl.files import atomic, refuse_links
+from mvl.planning.graph import Roadmap
 from mvl.recipes.presets import PlannerName
 from mvl.results.results import Result, estimate_text
+from mvl.results.shortest_paths import geodesic
 from mvl.results.statistics import Estimate, estimate
 from mvl.results.table import Table
 from mvl.runs.evaluation import evaluate
 from mvl.runs.folder import RunFolder
 from mvl.runs.planning import followers, planner_of
 from mvl.runs.restore import restore
+from mvl.tasks.maze import Maze
 from mvl.types import CountsSteps
 
 EPISODES = 50
 """Per task."""
+NODES = 32
+"""Nodes whose edges are compared with the map."""
+AROUND = 2.0
+"""An edge leads through a wall if the way around is this many times as long as the straight line."""
 MEANING = (
     f"Success in percent of the last checkpoint, {EPISODES} episodes per task, mean over seeds with a 95 % interval (Student's): "
     "with the goal itself (plain), and with sub-goals from a graph (planned). edges: per node; unit: what the value counts for "
-    "one step of the data; build: seconds to build a graph."
+    "one step of the data; walls: percent of the edges that lead through a wall (the way around is over twice as long as the "
+    "straight line); build: seconds to build a graph."
 )
+MEASURED = ("edges", "unit", "walls", "build")
+"""What is measured of each graph."""
 NOTHING = "no finished run of this table has a value that counts steps, which a planner needs."
 
 
@@ -40,16 +50,24 @@ def planned_table(found: Sequence[Result], report: Callable[[str], None]) -> Tab
         if not known:
             continue
         plain, planned = ([100 * value for one in known for value in one[name]] for name in ("plain", "planned"))
-        sizes = [float(np.mean([value for one in known for value in one[name]])) for name in ("edges", "unit", "build")]
+        sizes = [_mean([value for one in known for value in one[name]]) for name in MEASURED]
         place = result.cell.row, result.cell.column
         shown = [estimate_text(_percent(values), len(values)) for values in (plain, planned)]
-        rows.append([*place, *shown, f"{sizes[0]:.0f}", f"{sizes[1]:.2f}", f"{sizes[2]:.1f}", len(planned)])
+        edges, unit, walls, build = sizes
+        percent = "" if walls is None else f"{100 * walls:.1f}"
+        rows.append([*place, *shown, f"{edges:.0f}", f"{unit:.2f}", percent, f"{build:.1f}", len(planned)])
         texts = [" ".join(f"{value:.2f}" for value in values) for values in (plain, planned)]
         csv_rows.append([*place, len(planned), *_percent(plain), *_percent(planned), *texts, *sizes])
     ends = [f"{kind}_{name}" for kind in ("plain", "planned") for name in Estimate._fields]
-    columns = ["row", "column", "seeds", *ends, "plain_per_seed", "planned_per_seed", "edges", "unit", "build"]
-    names = ("row", "column", "plain", "planned", "edges", "unit", "build", "seeds")
+    columns = ["row", "column", "seeds", *ends, "plain_per_seed", "planned_per_seed", *MEASURED]
+    names = ("row", "column", "plain", "planned", *MEASURED, "seeds")
     return Table(names, rows, notes=[MEANING], as_csv=Table(columns, csv_rows), if_empty=NOTHING)
+
+
+def _mean(values: list[float | None]) -> float | None:
+    """The mean of the values that are known."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _percent(values: list[float]) -> Estimate:
@@ -88,4 +106,23 @@ def measure_plans(run: Path) -> dict[str, Any] | None:
         for name, plan in plans.items()
     }
     edges = [round(one.edges.nnz / one.edges.shape[0], 3) for one in maps]
-    return {**success, "edges": edges, "unit": [round(one.unit, 6) for one in maps], "build": [round(build, 2)] * len(maps)}
+    task = description.task
+    walls = [round(through_walls(one, task.maze()), 6) if task.maze and task.metric else None for one in maps]
+    units = [round(one.unit, 6) for one in maps]
+    return {**success, "edges": edges, "unit": units, "walls": walls, "build": [round(build, 2)] * len(maps)}
+
+
+def through_walls(roadmap: Roadmap, maze: Maze) -> float:
+    """Share of the edges to evenly spaced nodes that lead through a wall, as far as the map knows the way around."""
+    positions = roadmap.goals[:, :2]
+    x, y, _ = maze.grid()
+    columns, rows = (np.abs(grid[None] - positions[:, [axis]]).argmin(axis=1) for axis, grid in enumerate((x, y)))
+    incoming = roadmap.edges.tocsc()
+    straight, around = [], []
+    for node in np.linspace(0, len(positions) - 1, min(NODES, len(positions))).astype(int):
+        starts = incoming[:, [node]].nonzero()[0]
+        straight.append(np.linalg.norm(positions[starts] - positions[node], axis=1))
+        around.append(geodesic(maze, positions[node])[rows[starts], columns[starts]])
+    lines, ways = np.concatenate(straight), np.concatenate(around)
+    known = np.isfinite(ways)
+    return float((ways[known] > AROUND * lines[known] + maze.spacing).mean()) if known.any() else 0.0

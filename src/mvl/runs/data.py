@@ -4,14 +4,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from mvl.data.actions import ActionUnits
 from mvl.data.dataset import Dataset
+from mvl.data.history import states_at
+from mvl.data.normalization import Normalization
 from mvl.data.sources import npz
 from mvl.errors import MvlError, UsageError
 from mvl.experiment import DataOptions
 from mvl.files import fingerprint
+from mvl.recipes.recipe import Learning
 from mvl.runs.folder import Description
 from mvl.tasks import Task
-from mvl.types import Shapes
+from mvl.types import Shapes, Statistics
 
 
 def load_data(task: Task, path: Path | None, options: DataOptions) -> tuple[Dataset, Dataset]:
@@ -34,14 +40,26 @@ def data_of(description: Description, given: Dataset | None, run: Path | str) ->
     return load_data(task if given is None else replace(task, data=given), path, description.experiment.data)
 
 
-def shapes_of(dataset: Dataset) -> Shapes:
-    """Sizes of observations, actions and goals in a dataset."""
+def shapes_of(dataset: Dataset, learning: Learning | None = None) -> Shapes:
+    """Sizes of observations, actions and goals in a dataset, as networks that are trained so get them."""
+    chunk, history = (learning.chunk, learning.history) if learning else (1, 1)
     goals = dataset.observations if dataset.oracle is None else dataset.oracle
-    observation, action, goal = (array.shape[1] for array in (dataset.observations, dataset.actions, goals))
-    return Shapes(observation, action, goal, plain=dataset.oracle is None)
+    levels = ActionUnits.of(dataset).counts
+    action = sum(count if count > 2 else 1 for count in levels) or dataset.actions.shape[1]
+    observation, plain = history * dataset.observations.shape[1], history == 1 and dataset.oracle is None
+    return Shapes(observation, action, goals.shape[1], plain=plain, levels=levels, chunk=chunk)
+
+
+def statistics_of(dataset: Dataset, normalization: Normalization | None, history: int = 1) -> Statistics:
+    """Statistics of the states as a value gets them."""
+    if normalization is None and history == 1:
+        return dataset.statistics
+    states = states_at(dataset.sampled, np.arange(len(dataset.sampled.observations)), history)
+    points = normalization.observations.standardized(states) if normalization else states
+    return replace(dataset.sampled, observations=points).statistics
 
 
 def origin_of(path: Path | None, data: Dataset) -> dict[str, Any]:
     """The entry `data` of a run's description."""
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
-    return {**where, "action_range": None if data.action_range is None else data.action_range.tolist()}
+    return {**where, "rows": len(data.transitions), **ActionUnits.of(data).to_json()}

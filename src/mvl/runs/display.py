@@ -2,9 +2,9 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -121,25 +121,33 @@ def title_column() -> TextColumn:
     return TextColumn("{task.description}", style="bold", markup=False)
 
 
+class Count(Protocol):
+    """Shows how much of something is done; the note says what is known so far."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
+
+
 @contextmanager
-def counting(title: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar; yields a function to call with (done, total)."""
+def counting(title: str) -> Iterator[Count]:
+    """A progress bar; yields a function to call with what is done."""
     console = Console(file=sys.stderr)
     began, last_line = time.monotonic(), time.monotonic()
     before: int | None = None  # done at the first call, by an interrupted run
     if console.is_terminal:
-        with Progress(title_column(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as progress:
-            task = progress.add_task(title, total=None)
-            yield lambda done, total: progress.update(task, completed=done, total=total)
+        columns = title_column(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}")
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task(title, total=None, note="")
+            yield lambda done, total, note="": progress.update(task, completed=done, total=total, note=note)
         return
 
-    def report(done: int, total: int) -> None:
+    def report(done: int, total: int, note: str = "") -> None:
         nonlocal last_line, before
         before = done if before is None else before
         now = time.monotonic()
         if done == total or (now - last_line > 10 and done > before):
             last_line = now
             left = (now - began) / max(1, done - before) * (total - done)
-            console.print(f"{title}: {done}/{total}, {clock(left)} left", highlight=False, markup=False, soft_wrap=True)
+            line = f"{title}: {done}/{total}, {clock(left)} left{f', {note}' if note else ''}"
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     yield report

@@ -9,12 +9,13 @@ import numpy as np
 
 from mvl.checks import COUNT, NOT_NEGATIVE, SEED
 from mvl.errors import UsageError
-from mvl.evaluation.acting import as_act, batched_act, planned
+from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.environments import Environments
-from mvl.evaluation.rollout import Act, Played, play
+from mvl.evaluation.rollout import Played, play
 from mvl.learn.learner import Learner, State
 from mvl.machine import cores
-from mvl.recipes.presets import PlannerName
+from mvl.planning.following import Follower
+from mvl.recipes.presets import ExecutionName, PlannerName
 from mvl.runs.folder import Description
 from mvl.runs.planning import Report, followers, planner_of
 from mvl.runs.restore import restore
@@ -51,18 +52,17 @@ def reported(evaluations: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return result
 
 
-def with_plan(
-    act: Act,
+def planners_of(
     run: Path,
     description: Description,
     learner: Learner,
     state: State,
     plan: PlannerName | None = None,
     report: Report | None = None,
-) -> Act:
-    """The policies of a run's state with the named planner, by default that of the training's evaluations."""
+) -> list[Follower]:
+    """The named planner for each seed of a run's state, by default that of the training's evaluations; empty for none."""
     graph = planner_of(description.experiment.schedule, plan)
-    return planned(act, followers(run, description, learner, state, graph, report)) if graph else act
+    return followers(run, description, learner, state, graph, report) if graph else []
 
 
 def evaluate(
@@ -75,12 +75,13 @@ def evaluate(
     record: bool = False,
     env: Callable[[], Any] | str | None = None,
     plan: PlannerName | None = None,
+    execute: ExecutionName | None = None,
     report: Report | None = None,
 ) -> Played:
     """Play `episodes` for each evaluation goal with the policies of all seeds in a run's last checkpoint.
 
-    `env` makes a Gymnasium environment to play in instead of the task's own. `plan` names a planner, by default that of the
-    training's evaluations; while its graph is built, `report` is called.
+    `env` makes a Gymnasium environment to play in instead of the task's own. `plan` names a planner and `execute` a way to
+    execute chunks, by default those of the training's evaluations; while a planner's graph is built, `report` is called.
     """
     COUNT.check(episodes=episodes, workers=workers)
     NOT_NEGATIVE.check(temperature=temperature)
@@ -92,7 +93,8 @@ def evaluate(
     if temperature is None:
         temperature = description.experiment.schedule.eval_temperature
     seeds = len(description.experiment.seeds)
-    act = as_act(batched_act(learner, seeds, temperature), state.params)
-    act = with_plan(act, Path(run), description, learner, state, plan, report)
+    planners = planners_of(Path(run), description, learner, state, plan, report)
+    way = execute or description.experiment.schedule.execute
+    act = as_act(batched_act(learner, seeds, temperature), state.params, planners, way)
     with Environments(task, workers or cores()) as environments:
         return play(act, environments, seeds, episodes, (seed, int(state.step[0]), 1), record)

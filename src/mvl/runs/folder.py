@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from mvl.data.actions import ActionUnits
+from mvl.data.normalization import Normalization
 from mvl.errors import DamagedError, MvlError, NoSpaceError
 from mvl.experiment import Experiment
 from mvl.files import atomic, open_unlinked, refuse_links, writable_folder
@@ -39,13 +41,19 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, and its `action_range`: the actions that -1 and 1 stand for."""
+    """Path and SHA-256 of the training file, and the units of its actions (`ActionUnits.to_json`)."""
+    normalization: Normalization | None = None
+    """How observations and goals are standardized; None if they are not."""
 
     @property
     def task(self) -> Task:
-        """The task to play; one of the user's own gets the action range of its data."""
+        """The task to play; one of the user's own gets the units of its data's actions."""
         task = self.experiment.task
-        return replace(task, action_range=self.data.get("action_range")) if task.is_own else task
+        return replace(task, units=self.action_units) if task.is_own else task
+
+    @property
+    def action_units(self) -> ActionUnits:
+        return ActionUnits.from_json(self.data)
 
     def to_json(self) -> dict[str, Any]:
         described = self.experiment.to_json()
@@ -56,6 +64,7 @@ class Description:
             "data": {**self.data, "held_out": options.held_out, "mapped": bool(options.out_of_core)},
             "fitted": self.fitted.to_json(),
             "shapes": self.shapes._asdict(),
+            "normalization": self.normalization and self.normalization.to_json(),
         }
 
     @classmethod
@@ -63,18 +72,21 @@ class Description:
         if not all(type(seed) is int for seed in data["seeds"]) or not isinstance(data["data"], dict):
             raise ValueError("seeds must be integers, and data an object")
         origin = {name: value for name, value in data["data"].items() if name not in ("held_out", "mapped")}
+        normalization = data.get("normalization")
         options = {"held_out": data["data"]["held_out"], "out_of_core": data["data"].get("mapped", False)}
         return cls(
             experiment=Experiment.from_json({**data, "data": options}),
             fitted=Recipe.from_json(data["fitted"]),
             shapes=_shapes(data["shapes"]),
             data=origin,
+            normalization=normalization and Normalization.from_json(normalization),
         )
 
 
 def _shapes(data: dict[str, Any]) -> Shapes:
-    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`."""
-    return Shapes(**{"represented" if name == "seen" else name: value for name, value in data.items()})
+    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`, and no levels."""
+    named = {"represented" if name == "seen" else name: value for name, value in data.items()}
+    return Shapes(**{**named, "levels": tuple(named.get("levels", ()))})
 
 
 class RunFolder:
@@ -90,6 +102,7 @@ class RunFolder:
         self.surface_file = path / "surface.json"
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
+        self.tracking_file = path / "tracking.json"
         self.lock_file = path / ".lock"
 
     @property
@@ -104,6 +117,7 @@ class RunFolder:
             self.surface_file,
             self.graph_file,
             self.plans_file,
+            self.tracking_file,
         )
 
     @staticmethod
@@ -157,7 +171,14 @@ class RunFolder:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     raise MvlError(f"{self.path} is in use by another process; wait for it, or choose another folder.") from None
+                self._remove_leftovers()
             yield
+
+    def _remove_leftovers(self) -> None:
+        """Remove unfinished files that a killed process left behind (see `mvl.files.atomic`)."""
+        for file in self.files:
+            for leftover in self.path.glob(f".{file.name}.*{file.suffix}"):
+                leftover.unlink(missing_ok=True)
 
     @contextmanager
     def writing(self, file: Path) -> Iterator[None]:

@@ -1,17 +1,21 @@
 """Metrics as JSON lines, one row per step and seed. They contain no wall-clock times, so equal runs have equal files."""
 
+from __future__ import annotations
+
 import json
 import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mvl.errors import DamagedError
 from mvl.files import append_line, atomic, open_unlinked
-from mvl.learn.loop import Columns
+
+if TYPE_CHECKING:  # commands on results read rows too, and need not wait for the learner
+    from mvl.learn.loop import Columns
 
 
 def append(path: Path, row: dict[str, Any]) -> None:

@@ -43,7 +43,7 @@ def followers(
     refuse_links(file)
     stored = load(file) if file.exists() else None
     if stored is None or (stored.graph.nodes, stored.graph.steps) != (graph.nodes, graph.steps):
-        places = Places.draw(graph, *data_of(description, None, run))
+        places = Places.draw(graph, *data_of(description, None, run), description.fitted.learning.history)
     elif stored.step == int(state.step[0]) and len(stored.roadmaps) >= len(state.seed):
         return [Follower(graph, *pair) for pair in zip(stored.roadmaps, _steps(learner, state), strict=False)]
     else:

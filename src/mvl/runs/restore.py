@@ -11,12 +11,17 @@ from mvl.learn.loop import initial_state
 from mvl.runs.folder import Description, RunFolder
 
 
+def learner_of(description: Description) -> Learner:
+    """The learner that a run trains."""
+    return Learner(description.fitted, description.shapes, description.normalization)
+
+
 def restore(path: Path | str) -> tuple[Description, Learner, State]:
     """The description, the learner and the last checkpoint of a run; its data is not needed."""
     folder, description = RunFolder.open(Path(path))
     if not folder.checkpoint_file.exists():
         raise UsageError(f"{path} has no checkpoint yet; train it with: mvl train --resume {path}")
-    learner = Learner(description.fitted, description.shapes)
+    learner = learner_of(description)
     like = jax.eval_shape(lambda: initial_state(learner, description.experiment.seeds))
     state, _ = load(folder.checkpoint_file, like)
     return description, learner, state

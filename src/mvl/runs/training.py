@@ -2,8 +2,10 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +16,27 @@ from mvl.checks import COUNT, SEED
 from mvl.data.dataset import Dataset
 from mvl.data.goals import Rows, on_device
 from mvl.data.memory_map import fits
+from mvl.data.normalization import Normalization
 from mvl.data.out_of_core import Mapped
 from mvl.data.sources import npz
 from mvl.errors import DataError, UsageError
 from mvl.experiment import DataOptions, Experiment
 from mvl.learn import checkpoint
-from mvl.learn.devices import BatchSharding, share_cores
-from mvl.learn.learner import Learner, State
+from mvl.learn.devices import BatchSharding, arithmetic, share_cores
+from mvl.learn.learner import State
 from mvl.learn.loop import initial_state
 from mvl.machine import free_memory
 from mvl.planning.graph import Places
 from mvl.recipes.presets import DEFAULT
 from mvl.recipes.recipe import Recipe
-from mvl.runs import metrics
-from mvl.runs.data import data_of, load_data, origin_of, shapes_of
+from mvl.runs import metrics, tracking
+from mvl.runs.data import data_of, load_data, origin_of, shapes_of, statistics_of
 from mvl.runs.distributed import Team
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.planning import planner_of
+from mvl.runs.restore import learner_of
 from mvl.runs.session import Session
+from mvl.runs.tracking import Tracking
 from mvl.tasks import Task
 
 
@@ -48,6 +53,7 @@ def train(
     out_of_core: bool | None = None,
     workers: int | None = None,
     devices: int | None = None,
+    track: str | Sequence[str] = (),
     **settings: Any,
 ) -> Path:
     """Train a recipe and return the run's folder.
@@ -56,8 +62,8 @@ def train(
     folder of the run and the hardware. Other arguments describe an experiment: `data` is the folder of the datasets, `settings`
     replace settings by name (`steps=10_000`, `batch_size=256`) and whole parts (`regularizer=mvl.Mollified(weight=10)`).
     With `out_of_core`, rows are read from disk during training; by default if the data does not fit in memory. Every batch
-    is split over `devices`. Processes that call `jax.distributed.initialize` before this train one run together, and the
-    first of them writes it.
+    is split over `devices`. `track` names trackers that also show the run: tensorboard, wandb, trackio. Processes that call
+    `jax.distributed.initialize` before this train one run together, and the first of them writes it.
     """
     _check_numbers(seeds, first_seed)
     if isinstance(task, Experiment):
@@ -66,15 +72,22 @@ def train(
         options = DataOptions(Path(data) if data else None, held_out, out_of_core)
         numbers = range(first_seed, first_seed + seeds)
         experiment = Experiment.from_preset(task, recipe, preset, seeds=numbers, data=options).with_settings(settings)
-    return train_experiment(experiment, run, workers, devices)
+    return train_experiment(experiment, run, workers, devices, track)
 
 
-def train_experiment(experiment: Experiment, run: Path | str | None, workers: int | None, devices: int | None) -> Path:
+def train_experiment(
+    experiment: Experiment,
+    run: Path | str | None,
+    workers: int | None,
+    devices: int | None,
+    track: str | Sequence[str] = (),
+) -> Path:
     """Read the data, make the run folder and train."""
     COUNT.check(workers=workers, devices=devices)
     sharding = _sharding(devices, len(experiment.seeds), experiment.recipe.learning.batch_size)
     task = experiment.task
     target = Path(run) if run else Path("runs") / f"{task.name or 'data'}-{experiment.recipe_name}"
+    trackers = tracking.chosen(track, target)
     if Team().first:
         RunFolder.check_new(target)
     if task.check:
@@ -85,13 +98,16 @@ def train_experiment(experiment: Experiment, run: Path | str | None, workers: in
         experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
     train_data, validation = load_data(task, path, experiment.data)
     _check_fits(experiment.recipe, train_data, validation)
-    fitted = experiment.recipe.fit(train_data.statistics)
-    description = Description(experiment, fitted, shapes_of(train_data), origin_of(path, train_data))
+    normalization = Normalization.of(train_data) if experiment.recipe.learning.normalize else None
+    learning = experiment.recipe.learning
+    fitted = experiment.recipe.fit(statistics_of(train_data, normalization, learning.history))
+    shapes = shapes_of(train_data, learning)
+    description = Description(experiment, fitted, shapes, origin_of(path, train_data), normalization)
     team = Team()
     _check_same(description, team)
     folder = RunFolder.create(target, description) if team.first else RunFolder(target)
     with folder.locked() if team.first else nullcontext():
-        return _run(folder, description, train_data, validation, None, workers, sharding)
+        return _run(folder, description, train_data, validation, None, workers, sharding, trackers)
 
 
 def resume(
@@ -100,8 +116,12 @@ def resume(
     data: Dataset | None = None,
     workers: int | None = None,
     devices: int | None = None,
+    track: str | Sequence[str] | None = None,
 ) -> Path:
-    """Continue a run from its last checkpoint; `steps` may lengthen it. On as many devices, it equals an unbroken run."""
+    """Continue a run from its last checkpoint; `steps` may lengthen it. On as many devices, it equals an unbroken run.
+
+    `track` names trackers, by default those that it had.
+    """
     COUNT.check(steps=steps, workers=workers, devices=devices)
     if devices is None and (Path(run) / "run.json").exists():
         share_cores(len(RunFolder.open(Path(run))[1].experiment.seeds))
@@ -111,18 +131,20 @@ def resume(
             json.loads(team.exchange()[0])
         )  # only the first process may have access to the folder
         sharding = BatchSharding.over(devices, description.fitted.learning.batch_size)
-        return _run(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, sharding)
+        return _run(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, sharding, [])
     folder, before = RunFolder.open(Path(run))
     description = _lengthened(before, steps, run)
+    trackers = tracking.chosen(track, folder.path)
     sharding = BatchSharding.over(devices, description.fitted.learning.batch_size)
     with folder.locked():
         team.exchange(json.dumps(description.to_json()))
         train_data, validation = data_of(description, data, run)
-        state, sizes = _last_checkpoint(folder, description)
+        state, notes = _last_checkpoint(folder, description)
+        _compare_arithmetic(notes.get("arithmetic"), arithmetic(sharding))
         if description != before:
             folder.describe(description)
-        _rewind(folder, description, int(state.step[0]) if state else 0, sizes)
-        return _run(folder, description, train_data, validation, state, workers, sharding)
+        _rewind(folder, description, int(state.step[0]) if state else 0, notes.get("sizes"))
+        return _run(folder, description, train_data, validation, state, workers, sharding, trackers)
 
 
 def _lengthened(description: Description, steps: int | None, run: Path | str) -> Description:
@@ -134,14 +156,25 @@ def _lengthened(description: Description, steps: int | None, run: Path | str) ->
     return replace(description, experiment=description.experiment.with_settings({"steps": steps}))
 
 
-def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State | None, Any]:
-    """The state to continue from, or None without a checkpoint; and the sizes of metrics and evaluations at that time."""
+def _last_checkpoint(folder: RunFolder, description: Description) -> tuple[State | None, dict[str, Any]]:
+    """The state to continue from, or None without a checkpoint; and its notes: sizes of metrics and evaluations, arithmetic."""
     if not folder.checkpoint_file.exists():
-        return None, {file.name: 0 for file in (folder.metrics_file, folder.evaluations_file)}
-    learner = Learner(description.fitted, description.shapes)
+        return None, {"sizes": {file.name: 0 for file in (folder.metrics_file, folder.evaluations_file)}}
+    learner = learner_of(description)
     like = jax.eval_shape(lambda: initial_state(learner, description.experiment.seeds))
-    state, notes = checkpoint.load(folder.checkpoint_file, like)
-    return state, notes.get("sizes")
+    return checkpoint.load(folder.checkpoint_file, like)
+
+
+def _compare_arithmetic(before: Any, now: dict[str, Any]) -> None:
+    """Print a warning if the run was trained with another arithmetic; version 0.1 did not note its own."""
+    if isinstance(before, dict) and before != now:
+        changed = ", ".join(
+            f"{name} {before.get(name)} before, {value} now" for name, value in now.items() if before.get(name) != value
+        )
+        print(
+            f"mvl: the run continues with another arithmetic ({changed}): its last digits will differ from an unbroken run.",
+            file=sys.stderr,
+        )
 
 
 def _rewind(folder: RunFolder, description: Description, step: int, sizes: Any) -> None:
@@ -170,7 +203,8 @@ def _sharding(devices: int | None, seeds: int, batch_size: int) -> BatchSharding
 
 
 def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
-    """Refuse data without the long episodes that the recipe needs."""
+    """Refuse discrete actions that the policy cannot have, and data without the long episodes that the recipe needs."""
+    recipe.check_actions(shapes_of(datasets[0]).levels)
     for dataset in datasets:
         if recipe.request.midpoints and dataset.lengths.max() < 3:
             value = registry.name_of("value", recipe.value)
@@ -200,15 +234,19 @@ def _run(
     state: State | None,
     workers: int | None,
     sharding: BatchSharding | None,
+    trackers: Sequence[str],
 ) -> Path:
     """Train to the end of the schedule, with metrics, evaluations and checkpoints; returns the run's folder."""
-    load = Mapped.of if description.experiment.data.out_of_core else on_device
+    history = description.fitted.learning.history
+    place = Mapped.of if description.experiment.data.out_of_core else on_device
+    load = partial(place, normalization=description.normalization, history=history)
     rows = load(data)
     if sharding and isinstance(rows, Rows):
         rows = sharding.place(rows)
     graph = planner_of(description.experiment.schedule)
-    places = Places.draw(graph, data, validation) if graph and description.task.simulated else None
-    session = Session(folder, description, rows, load(validation), workers, sharding, places)
+    places = Places.draw(graph, data, validation, history) if graph and description.task.simulated else None
+    tracked = Tracking(trackers if Team().first else (), folder, description)
+    session = Session(folder, description, rows, load(validation), workers, sharding, places, tracked)
     with session:
         session.run(state)
     return folder.path

@@ -17,7 +17,7 @@ from mvl.evaluation.environments import Environments
 from mvl.evaluation.film import Film, check_installed
 from mvl.evaluation.rollout import Act, Played, play, starts
 from mvl.machine import cores, renderer
-from mvl.runs.evaluation import with_plan
+from mvl.runs.evaluation import planners_of
 from mvl.runs.restore import restore
 from mvl.tasks import Task
 
@@ -80,8 +80,8 @@ def film(
     check_installed()
     backend = renderer()
     first = jax.tree.map(lambda leaf: leaf[:1], state)
-    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), first.params)
-    act = with_plan(act, Path(run), description, learner, first)
+    schedule, planners = description.experiment.schedule, planners_of(Path(run), description, learner, first)
+    act = as_act(batched_act(learner, 1, schedule.eval_temperature), first.params, planners, schedule.execute)
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to, prefix=".film-") as scratch:
         camera = Film(scratch, backend, shots.size, shots.fps, shots.frames)

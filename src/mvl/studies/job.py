@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from mvl.experiment import Experiment
@@ -45,6 +46,7 @@ class Job:
         return ["train", *self.experiment.to_flags(), "--run", str(self.run), "--workers", "1"]
 
 
+@lru_cache(maxsize=10_000)
 def folder_name(experiment: Experiment) -> str:
     """Name of an experiment's folder: the recipe and the settings that differ from the preset's."""
     changes = [(name, value.replace(" ", ",")) for name, value in experiment.changes().items() if name not in WITHOUT_EFFECT]

@@ -1,6 +1,7 @@
 """Finished runs without their weights, as lines of a JSON file: all that tables are made of, small enough to commit or send.
 
-A line is the run's description (run.json), its evaluations, its process time and, if measured, its value surface and plans.
+A line is the run's description (run.json), its evaluations, its process time and, if measured, its largest memory, its value
+surface and plans.
 """
 
 import json
@@ -20,11 +21,11 @@ from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder
 from mvl.settings import with_explicit_goals
 from mvl.studies.job import WITHOUT_EFFECT, folder_of, is_run_of, seed_range
-from mvl.studies.store import clock_file, process_seconds
+from mvl.studies.store import clock_file, largest_memory, process_seconds
 
 Key = tuple[str, tuple[int, ...]]
 """Task, recipe and schedule as a text, and the seeds: runs with the same key are runs of one experiment; see `is_run_of`."""
-ADDED = ("evaluations", "seconds", "surface", "plans")
+ADDED = ("evaluations", "seconds", "memory", "surface", "plans")
 """Keys of a line that run.json does not have."""
 EVALUATED = ("step", "seed", "overall", "tasks", "mean_length", "validation/value/loss", "validation/policy/loss")
 """What is recorded of an evaluation: success, and the losses that `mvl tune --by validation` ranks by."""
@@ -49,6 +50,8 @@ class Record:
         rows = [{name: row[name] for name in EVALUATED if name in row} for row in metrics.read(folder.evaluations_file)]
         measured = {"surface": folder.surface_file, "plans": folder.plans_file}
         extra = {name: json.loads(file.read_text()) for name, file in measured.items() if file.exists()}
+        if memory := largest_memory(run):
+            extra["memory"] = memory
         line = {**described, "evaluations": rows, "seconds": process_seconds(run), **extra}
         return cls(line, description, _key(description.experiment))
 
@@ -73,6 +76,8 @@ class Record:
             "evaluations.jsonl": "".join(json.dumps(row) + "\n" for row in self.line["evaluations"]),
             **{f"{name}.json": json.dumps(self.line[name]) + "\n" for name in ("surface", "plans") if name in self.line},
         }
+        if "memory" in self.line:
+            texts["timing.jsonl"] = json.dumps({"memory": self.line["memory"]}) + "\n"
         session = [{"event": "began", "time": 0.0}, {"event": "ended", "time": self.line["seconds"]}]
         run.parent.mkdir(parents=True, exist_ok=True)
         with atomic(clock_file(run)) as partial:

@@ -183,6 +183,11 @@ def clock_file(run: Path) -> Path:
     return run.with_name(f"{run.name}.clock.jsonl")
 
 
+def largest_memory(run: Path) -> int | None:
+    """Largest memory of the processes that trained a run, in bytes; None if they did not log it."""
+    return max((row["memory"] for row in _logged(RunFolder(run).timing_file, "memory")), default=None)
+
+
 def process_seconds(run: Path) -> float:
     """Seconds that training processes worked on a run: from its clock file, or without one from the times of its log."""
     logged = [row["time"] for row in _logged(RunFolder(run).timing_file, "time")]

@@ -1,171 +1,179 @@
-"""Estimates of how long jobs take: from finished runs of the same experiment, else from steps timed on this machine.
+"""Estimates of how long jobs take: from finished runs of the same experiment, else from steps and episodes timed on this machine.
 
-Measured times are kept in the store's timing.json.
+What was not timed yet is guessed from its settings and the nearest experiment that was (see costs.py).
 """
 
-import json
+import math
 import os
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
+
+from mvl import __version__
 from mvl.data.unpacking import headers
 from mvl.errors import DataError
 from mvl.experiment import Experiment
-from mvl.files import atomic
-from mvl.processes import python_module
-from mvl.recipes.families import canonical
+from mvl.studies.costs import SHARE_OF_RATE, episode_seconds, family, work
+from mvl.studies.display import warn
 from mvl.studies.job import Job
-from mvl.studies.process import one_core_environment
+from mvl.studies.known_times import KnownTimes
+from mvl.studies.probe import Machine, Probe
 from mvl.studies.store import process_seconds, progress_of, runs_of
+from mvl.tasks import Task
 
-UNKNOWN_SIZES = [32, 8]
-"""Dimensions of observations and actions assumed while there is no data; the time of a step hardly depends on them."""
-
-WITHOUT_EFFECT_ON_TIME = {"alpha", "beta", "cost", "expectile", "speed", "viscosity", "weight"}
+UNKNOWN_SIZES = (32, 8)
+"""Dimensions of observations and actions assumed while there is no data."""
+WITHOUT_EFFECT_ON_TIME = {
+    *{"alpha", "beta", "cost", "cost_form", "distance_power", "expectile", "high_alpha", "low_alpha", "norm", "radius"},
+    *{"scale", "slack", "speed", "std", "subgoal_steps", "viscosity", "weight"},
+}
 """Settings that do not change the time of a step: experiments that differ only in these are timed once."""
 
 
-class Probe:
-    """A child process that measures times (see timing_process.py), so that this process never occupies a device."""
+class Estimate(NamedTuple):
+    """A time, and whether it is a guess rather than measured."""
 
-    def __enter__(self) -> "Probe":
-        core = [str(min(os.sched_getaffinity(0)))] if hasattr(os, "sched_getaffinity") else []
-        self.process = subprocess.Popen(
-            python_module("mvl.studies.timing_process", *core, options=("-W", "ignore")),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=one_core_environment(),
-            text=True,
-        )
-        self.machine: dict[str, Any] = self._answer()
-        return self
-
-    def ask(self, **question: Any) -> dict[str, Any]:
-        """The answer to a question; empty if it cannot be measured on this machine."""
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(json.dumps(question) + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:  # the process died at an earlier question
-            return {}
-        return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        answer: dict[str, Any] = json.loads(line) if line else {}
-        return answer
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.communicate()
+    seconds: float
+    guessed: bool
 
 
-def estimates(
-    jobs: Sequence[Job],
-    store: Path,
-    probe: Probe,
-    report: Callable[[int, int], None] = lambda done, total: None,
-    remember: bool = True,
-) -> dict[Job, float]:
-    """Seconds that each job still takes, assuming evaluation episodes of full length; jobs that cannot be measured are left out.
+class Question(NamedTuple):
+    """Something to measure: a training step, or an episode of a task."""
 
-    Measured times are written to the store unless `remember` is false.
-    """
-    timings = _read_timings(store)
-    estimated = {}
-    for index, job in enumerate(jobs):
-        report(index, len(jobs))
-        per_seed = _from_finished_runs(job, store) or _from_measurements(job, timings, probe)
-        if per_seed is not None:
-            steps = job.experiment.schedule.steps * len(job.experiment.seeds)
-            estimated[job] = per_seed * len(job.experiment.seeds) * (1 - progress_of(job) / steps)
-    report(len(jobs), len(jobs))
-    if remember:
-        _write_timings(timings, store)
-    return estimated
+    key: str
+    words: dict[str, Any]
+    """What the measuring process is asked."""
+    notes: dict[str, Any]
+    """What is kept beside the answer."""
+
+
+class Estimator:
+    """Estimates times on a machine: guesses at first, better ones with everything that is measured."""
+
+    def __init__(self, machine: Machine, data: Path | None) -> None:
+        """`data` is the folder of the datasets."""
+        self.machine, self.data, self.known = machine, data, KnownTimes(warn)
+        self.sizes: dict[Task, tuple[int, int]] = {}
+        self.steps: dict[Experiment, Question] = {}
+
+    def seed(self, experiment: Experiment) -> Estimate | None:
+        """All steps and evaluations of one seed, with episodes of full length; None if its steps are not known."""
+        schedule, task = experiment.schedule, experiment.task
+        step, episode = self.step(experiment), self.episode(task)
+        if step is None:
+            return None
+        episodes = -(-schedule.steps // schedule.eval_every) * task.goals * schedule.eval_episodes
+        return Estimate(schedule.steps * step.seconds + episodes * episode.seconds, step.guessed or episode.guessed)
+
+    def step(self, experiment: Experiment) -> Estimate | None:
+        """A training step of one seed; None on an accelerator on which nothing was measured yet.
+
+        The time of another experiment, or of the same one on data of other dimensions, counts in proportion to the work.
+        """
+        key, words, notes = self.step_question(experiment)
+        mine, seeds, known = notes["work"], words["seeds"], self.known.entries
+        alike = [entry for entry in known.values() if entry.get("device") == self.machine.device]
+        nearest = min(alike, key=lambda entry: abs(math.log(entry["work"] / mine)), default=None)
+        if source := known.get(key, nearest):
+            return Estimate(source["step"] * mine / source["work"] / seeds, key not in known)
+        if not self.machine.is_cpu or not self.machine.rate:
+            return None
+        return Estimate(mine / (SHARE_OF_RATE * self.machine.rate) / seeds, True)
+
+    def episode(self, task: Task) -> Estimate:
+        """An episode of full length in one environment."""
+        known = {key: entry for key, entry in self.known.entries.items() if "play" in entry}
+        alike = (entry for key, entry in known.items() if family(key) == family(task.name))
+        source = known.get(task.name) or next(alike, None)
+        seconds = source["play"] * source["length"] if source else episode_seconds(task)
+        return Estimate(seconds, task.name not in known)
+
+    def questions(self, experiments: Iterable[Experiment]) -> list[Question]:
+        """What is not known yet about the times of these experiments, each once."""
+        found: dict[str, Question] = {}
+        for experiment in experiments:
+            name, step = experiment.task.name, self.step_question(experiment)
+            found.setdefault(step.key, step)
+            found.setdefault(name, Question(name, {"task": name}, {}))
+        return [question for key, question in found.items() if key and key not in self.known.entries]
+
+    def step_question(self, experiment: Experiment) -> Question:
+        """How to measure a step; on an accelerator, all seeds of the experiment take it together."""
+        if experiment not in self.steps:
+            seeds = 1 if self.machine.is_cpu else len(experiment.seeds)  # on one core they take as long as one after the other
+            sizes = self._sizes(experiment.task)
+            words = {"experiment": experiment.to_json(), "sizes": sizes, "seeds": seeds}
+            notes = {"work": seeds * work(experiment, sizes[0]), "device": self.machine.device}
+            self.steps[experiment] = Question(_key(experiment, self.machine, seeds), words, notes)
+        return self.steps[experiment]
+
+    def measure(self, question: Question, probe: Probe) -> None:
+        """Measure and keep one time; what cannot be measured on this machine stays a guess."""
+        if answer := probe.ask(**question.words):
+            self.known.add(question.key, {**answer, **question.notes})
+
+    def _sizes(self, task: Task) -> tuple[int, int]:
+        """Dimensions of observations and actions."""
+        if task not in self.sizes:
+            try:
+                arrays = headers(task.find_data(self.data))
+                self.sizes[task] = arrays["observations"].shape[1], arrays["actions"].shape[1]
+            except DataError:
+                self.sizes[task] = UNKNOWN_SIZES
+        return self.sizes[task]
+
+
+def _key(experiment: Experiment, machine: Machine, seeds: int) -> str:
+    """Everything that the time of a step depends on but the dimensions of the data, as a text."""
+    recipe, native = experiment.recipe, os.environ.get("MVL_NATIVE", "1")
+    parts = [f"{name}({_settings(getattr(recipe, axis))})" for axis, name in recipe.names().items()]
+    versions = f"mvl {__version__}", f"jax {jax.__version__}", f"native {native}"
+    learning = f"batch {recipe.learning.batch_size}, history {recipe.learning.history}, chunk {recipe.learning.chunk}"
+    return ", ".join([machine.device, *versions, f"{seeds} seeds", learning, *parts])
+
+
+def _settings(part: Any) -> str:
+    """The settings of a part that change the time of a step."""
+    return ", ".join(f"{name}={value}" for name, value in asdict(part).items() if name not in WITHOUT_EFFECT_ON_TIME)
+
+
+def remaining_times(jobs: Sequence[Job], finished: Mapping[Path, Estimate], estimator: Estimator) -> dict[Job, Estimate]:
+    """The time that each job still takes; jobs about which nothing is known are left out. `finished`: see finished_times."""
+    by_group: dict[tuple[Path, int], Estimate | None] = {}
+    found = {}
+    for job in jobs:
+        experiment, group = job.experiment, (job.run.parent, len(job.experiment.seeds))
+        if group not in by_group:
+            by_group[group] = finished.get(job.run.parent) or estimator.seed(experiment)
+        if one := by_group[group]:
+            left = len(experiment.seeds) - progress_of(job) / experiment.schedule.steps
+            found[job] = Estimate(one.seconds * left, one.guessed)
+    return found
+
+
+def finished_times(jobs: Iterable[Job], store: Path) -> dict[Path, Estimate]:
+    """Mean time of a seed in finished runs of the same experiment, by the folder of the experiment's runs."""
+    found = {}
+    for folder, job in {job.run.parent: job for job in jobs}.items():
+        seeds = runs_of(job.experiment, store, job.experiment.data.folder).finished.values()
+        if taken := sum(process_seconds(run) for run in {seed.run for seed in seeds}):
+            found[folder] = Estimate(taken / len(seeds), False)
+    return found
 
 
 def step_times(
-    experiments: Sequence[Experiment], data: Path | None, store: Path, report: Callable[[int, int], None]
+    experiments: Sequence[Experiment], data: Path | None, report: Callable[[int, int], None]
 ) -> dict[Experiment, float]:
     """Seconds of a training step of one seed; experiments that cannot be measured on this machine are left out."""
-    timings = _read_timings(store)
-    estimated = {}
     with Probe() as probe:
-        for index, experiment in enumerate(experiments):
-            report(index, len(experiments))
-            seconds = _step(experiment, 1, data, timings, probe)
-            if seconds is not None:
-                estimated[experiment] = seconds
-    report(len(experiments), len(experiments))
-    _write_timings(timings, store)
-    return estimated
-
-
-def _from_finished_runs(job: Job, store: Path) -> float | None:
-    """Mean seconds per seed in finished runs of the same experiment; None if there are none."""
-    seeds = runs_of(job.experiment, store, job.experiment.data.folder).finished.values()
-    taken = sum(process_seconds(run) for run in {seed.run for seed in seeds})
-    return taken / len(seeds) if taken else None
-
-
-def _from_measurements(job: Job, timings: dict[str, Any], probe: Probe) -> float | None:
-    """Seconds of all steps and evaluations of one seed; None if they cannot be measured."""
-    experiment, schedule = job.experiment, job.experiment.schedule
-    on_cpu = probe.machine.get("backend", "cpu") == "cpu"
-    seeds = 1 if on_cpu else len(job.experiment.seeds)  # on one core, seeds together take as long as one after the other
-    step = _step(experiment, seeds, job.experiment.data.folder, timings, probe)
-    name = experiment.task.name
-    if name and "play" not in timings.get(name, {}):
-        timings[name] = probe.ask(task=name)
-    if step is None or not timings.get(name):
-        return None
-    play = timings[name]
-    evaluation: float = play["tasks"] * schedule.eval_episodes * play["length"] * play["play"]
-    return schedule.steps * step / seeds + -(-schedule.steps // schedule.eval_every) * evaluation
-
-
-def _step(experiment: Experiment, seeds: int, data: Path | None, timings: dict[str, Any], probe: Probe) -> float | None:
-    """Seconds of a training step of so many seeds together, measured once for all experiments of equal cost."""
-    changes = {name: text for name, text in experiment.changes().items() if "." in name or name == "batch_size"}
-    relevant = (f"{name}={text}" for name, text in changes.items() if name.split(".")[-1] not in WITHOUT_EFFECT_ON_TIME)
-    kind = " ".join(
-        [
-            probe.machine.get("backend", "cpu"),
-            f"{seeds} seeds",
-            str(experiment.preset),
-            canonical(experiment.recipe_name),
-            *relevant,
-        ]
-    )
-    if "step" not in timings.get(kind, {}):
-        timings[kind] = probe.ask(experiment=experiment.to_json(), sizes=_sizes(experiment, data), seeds=seeds)
-    seconds: float | None = timings[kind].get("step")
-    return seconds
-
-
-def _sizes(experiment: Experiment, data: Path | None) -> list[int]:
-    """Dimensions of observations and actions."""
-    try:
-        arrays = headers(experiment.task.find_data(data))
-    except DataError:
-        return UNKNOWN_SIZES
-    return [arrays[name].shape[1] for name in ("observations", "actions")]
-
-
-def _read_timings(store: Path) -> dict[str, Any]:
-    try:
-        timings: dict[str, Any] = json.loads((store / "timing.json").read_text())
-        return timings
-    except (FileNotFoundError, ValueError):
-        return {}
-
-
-def _write_timings(timings: dict[str, Any], store: Path) -> None:
-    if timings != _read_timings(store):
-        with atomic(store / "timing.json") as partial:
-            partial.write_text(json.dumps(timings, indent=1, sort_keys=True) + "\n")
+        estimator = Estimator(probe.machine, data)
+        questions = [question for question in estimator.questions(experiments) if "experiment" in question.words]
+        for index, question in enumerate(questions):
+            report(index, len(questions))
+            estimator.measure(question, probe)
+        report(len(questions), len(questions))
+    times = {experiment: estimator.step(experiment) for experiment in experiments}
+    return {experiment: time.seconds for experiment, time in times.items() if time and not time.guessed}

@@ -1,7 +1,7 @@
 """A process that measures how fast this machine is: `python -m mvl.studies.timing_process [CORE]`.
 
-It first prints its devices. Then it reads questions, one JSON object per line, and prints one JSON object for each. A question
-is an experiment, whose training steps are timed, or a task, whose environment is timed.
+It first prints its devices and their speed. Then it reads questions, one JSON object per line, and prints one JSON object for
+each. A question is an experiment, whose training steps are timed, or a task, whose environment is timed.
 """
 
 import json
@@ -19,13 +19,27 @@ MIN_SECONDS, MIN_CALLS = 1.0, 5
 
 
 def main() -> None:
-    import jax
-
-    print(json.dumps({"backend": jax.default_backend(), "devices": jax.device_count()}), flush=True)
+    print(json.dumps(machine()), flush=True)
     for line in sys.stdin:
         question = json.loads(line)
         answer = {"step": step(**question)} if "experiment" in question else environment_time(**question)
         print(json.dumps(answer), flush=True)
+
+
+def machine() -> dict[str, Any]:
+    """The fields of `mvl.studies.probe.Machine`."""
+    import jax
+    import jax.numpy as jnp
+
+    rows, width, times = 1024, 512, []
+    inputs, weights = jnp.ones((rows, width)), jnp.ones((width, width))
+    for _ in range(6):  # the first call compiles
+        before = time.perf_counter()
+        (inputs @ weights).block_until_ready()
+        times.append(time.perf_counter() - before)
+    device = jax.devices()[0].device_kind
+    rate = 2.0 * rows * width * width / min(times)
+    return {"backend": jax.default_backend(), "devices": jax.device_count(), "device": device, "rate": rate}
 
 
 def step(experiment: dict[str, Any], sizes: list[int], seeds: int) -> float:
@@ -37,14 +51,15 @@ def step(experiment: dict[str, Any], sizes: list[int], seeds: int) -> float:
     from mvl.experiment import Experiment
     from mvl.learn.learner import Learner
     from mvl.learn.loop import initial_state, over_seeds
-    from mvl.types import Shapes
+    from mvl.runs.data import shapes_of, statistics_of
 
     normal = np.random.default_rng(0).normal
     walks = [(normal(size=(201, sizes[0])).cumsum(axis=0), np.tanh(normal(size=(201, sizes[1])))) for _ in range(50)]
     data = Dataset.from_episodes(walks)
     recipe = Experiment.from_json(experiment).recipe
-    learner = Learner(recipe.fit(data.statistics), Shapes(sizes[0], sizes[1], sizes[0]))
-    rows, state = on_device(data), initial_state(learner, list(range(seeds)))
+    history = recipe.learning.history
+    learner = Learner(recipe.fit(statistics_of(data, None, history)), shapes_of(data, recipe.learning))
+    rows, state = on_device(data, history=history), initial_state(learner, list(range(seeds)))
     run = jax.jit(over_seeds(lambda s, d: learner.steps(s, d, STEPS_PER_CALL), seeds, shared=1))
     wait: Callable[[Any], Any] = jax.block_until_ready
     wait(run(state, rows))  # compiles

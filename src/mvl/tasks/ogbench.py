@@ -15,7 +15,7 @@ from mvl.batches import GoalMix
 from mvl.data.download import Report, pull, sources
 from mvl.data.sources.npz import folders
 from mvl.extras import check_simulators
-from mvl.tasks.simulator import Start
+from mvl.tasks.simulator import Start, in_space
 from mvl.tasks.task import Settings, Task
 
 GOALS = 5
@@ -100,7 +100,7 @@ class OgbenchSimulator:
             return self.observation
         self.steps += 1
         np.random.seed((self.seed + self.steps) % 2**32)
-        self.observation, _, terminated, truncated, info = self.env.step(action)
+        self.observation, _, terminated, truncated, info = self.env.step(in_space(action, self.env.action_space))
         self.done, self.success = bool(terminated or truncated), [bool(info["success"])]
         return self.observation
 

@@ -74,20 +74,12 @@ class GymSimulator:
         if self.done:
             return self.observation
         self.steps += 1
-        observation, _, terminated, truncated, info = self.env.step(self._scaled(action))
+        wanted = in_space(self.task.units.original(action), self.env.action_space)
+        observation, _, terminated, truncated, info = self.env.step(wanted)
         self.observation = self._vector(observation)
         self.success = [self._reached(info)]
         self.done = bool(terminated or truncated or self.steps >= self.limit)
         return self.observation
-
-    def _scaled(self, action: np.ndarray) -> np.ndarray:
-        """The policy's action, from [-1, 1] to the units of the data."""
-        action_range = self.task.action_range
-        if action_range is None:
-            return action
-        low, high = np.asarray(action_range, np.float32)
-        scaled: np.ndarray = low + (action + 1) / 2 * (high - low)
-        return scaled
 
     def _vector(self, observation: Any) -> np.ndarray:
         inner = observation.get("observation") if isinstance(observation, dict) else observation
@@ -113,6 +105,15 @@ class GymSimulator:
             f"{self.task}: its environment does not say when a goal is reached; return info['success'] at each step, "
             "or give the task a success function."
         )
+
+
+def in_space(action: np.ndarray, space: Any) -> np.ndarray | int:
+    """An action as a space of Gymnasium has it: one whole number if it is Discrete, whole numbers if it is MultiDiscrete."""
+    kind = getattr(space, "dtype", None)
+    if kind is None or not np.issubdtype(kind, np.integer):
+        return action
+    whole = np.rint(action).astype(kind)
+    return int(whole.item()) if space.shape == () else whole
 
 
 def first_states(task: Task, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

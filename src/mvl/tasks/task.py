@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mvl.data.actions import ActionUnits
 from mvl.data.sources.npz import GoalColumns, folders
 from mvl.errors import DataError, UsageError
 from mvl.registry import import_path, imported
@@ -77,8 +78,8 @@ class Task:
     """Whether observations are images."""
     goal_columns: tuple[str, ...] = ("observations",)
     """Columns of the data file that `goal` is computed from."""
-    action_range: Sequence[Sequence[float]] | None = None
-    """Lowest and highest actions of the environment, which -1 and 1 of the policy stand for; None: -1 and 1."""
+    units: ActionUnits = ActionUnits()
+    """How the policy's actions become those of the environment."""
     limit: Callable[[], int] | None = None
     """Steps after which an episode ends; by default the limit in the environment's spec."""
     simulator: Callable[[Task], Simulator] = GymSimulator

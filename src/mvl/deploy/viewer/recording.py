@@ -10,7 +10,7 @@ import numpy as np
 
 from mvl.deploy.viewer.episodes import RecordedEpisode, physics, play_recorded
 from mvl.errors import UsageError
-from mvl.evaluation.acting import as_act, batched_act, planned
+from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.rollout import Act, starts
 from mvl.planning.following import Follower
 from mvl.recipes.presets import PlannerName
@@ -96,10 +96,10 @@ def record(
     """Record the episodes that `mvl eval` plays with this seed, for the run's first seed, and its value on mazes."""
     description, learner, state = restore(run)
     first = jax.tree.map(lambda leaf: leaf[:1], state)
-    act = as_act(batched_act(learner, 1, description.experiment.schedule.eval_temperature), first.params)
-    task, graph = description.task, planner_of(description.experiment.schedule, plan)
+    schedule = description.experiment.schedule
+    task, graph = description.task, planner_of(schedule, plan)
     planning = [PlanRecorder(follower) for follower in followers(run, description, learner, first, graph)] if graph else []
-    act = planned(act, planning) if planning else act
+    act = as_act(batched_act(learner, 1, schedule.eval_temperature), first.params, planning, schedule.execute)
     with quiet_simulators():
         simulator = task.make_simulator()
         played = _play_all(task, simulator, act, episodes, (seed, int(state.step[0]), 1), report)

@@ -38,6 +38,8 @@ def run(
     cluster: str | None = None,
 ) -> dict[Job, str]:
     """Submit the jobs as one array. `settings` are parameters of submitit; `cluster` is for tests without SLURM."""
+    if not str(folder).isprintable():
+        raise UsageError("--store has a character that cannot be printed, such as a newline; choose another folder for SLURM.")
     executor = _executor(folder, cluster)
     executor.update_parameters(name="mvl", cpus_per_task=1, timeout_min=60 * HOURS)
     if gpus_per_run:

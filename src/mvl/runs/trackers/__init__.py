@@ -1,0 +1,1 @@
+"""Trackers, one file each: dashboards that show a run while it trains."""

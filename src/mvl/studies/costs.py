@@ -1,0 +1,53 @@
+"""Work of a training step and time of an episode, from settings alone: for estimates before anything is measured."""
+
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+from mvl.experiment import Experiment
+from mvl.tasks import Task
+
+PASSES = {
+    **{"identity": 0.0, "subgoal": 8.0, "vib": 15.5, "vip": 21.5, "tra": 27.5, "dual": 39.0, "byol": 43.0},
+    **{"none": 0.0, "mollified": 5.8, "eikonal": 23.5, "slope": 11.7},
+    **{"absent": 0.0, "implicit_v": 14.0, "implicit_q": 12.0, "contrastive": 27.5, "quasimetric": 21.0, "transitive": 10.0},
+    **{"subgoal_tree": 4.0, "compositional": 5.0},
+    **{"advantage_weighted": 3.0, "clone": 3.0, "flow": 3.0, "gradient": 7.0, "hierarchical": 13.0},
+}
+"""Work of each part in a step, in passes of the whole batch through one network; counted from traced steps of width 512."""
+PASSES_OF_OTHERS = 10.0
+"""Assumed for a part that is not listed, such as one of the user's own."""
+MULTIPLIERS = ("samples", "pairs", "fraction", "subgoals")
+"""Settings that the work of a part is proportional to."""
+SHARE_OF_RATE = 0.8
+"""Share of the rate of matrix products that a step reaches on a CPU: measured from 0.73 to 0.94 (docs/speed.md)."""
+EPISODE_SECONDS = {
+    **{"pointmaze": 0.2, "antmaze": 0.9, "humanoidmaze": 1.0, "antsoccer": 1.0, "cube": 1.5, "scene": 7.0, "puzzle": 4.5},
+    **{"kitchen": 2.6, "powderworld": 2.5},
+}
+"""Seconds of an episode of full length in one environment, measured on one core of an AMD EPYC (Zen 4)."""
+SECONDS_OF_OTHERS = 2.0
+"""Assumed for an episode of any other family."""
+
+
+def work(experiment: Experiment, observation: int) -> float:
+    """Floating-point operations of a training step of one seed, roughly; `observation` is the length of an observation."""
+    recipe = experiment.recipe
+    usual: tuple[int, ...] = getattr(recipe.value, "widths", getattr(recipe.policy, "widths", ()))
+    found = 0.0
+    for axis, name in recipe.names().items():
+        part: Any = getattr(recipe, axis)
+        passes = PASSES.get(name, PASSES_OF_OTHERS) * prod(getattr(part, setting, 1) for setting in MULTIPLIERS)
+        sizes: list[int] = [2 * observation * recipe.learning.history, *getattr(part, "widths", usual)]
+        found += passes * sum(2.0 * inputs * outputs for inputs, outputs in pairwise(sizes))
+    return recipe.learning.batch_size * found
+
+
+def family(task: str) -> str:
+    """The first word of a task's name, which tasks with similar environments share."""
+    return task.partition("-")[0]
+
+
+def episode_seconds(task: Task) -> float:
+    """Seconds of an episode of full length, roughly."""
+    return EPISODE_SECONDS.get(family(task.name), SECONDS_OF_OTHERS)
