@@ -8,7 +8,7 @@ from typing import Any
 
 _MODULES = {
     "train": "mvl.runs.training",
-    "evaluate": "mvl.runs.evaluation",
+    "evaluate": "mvl.runs.judging",
     "load_policy": "mvl.deploy.policy",
     "Dataset": "mvl.data.dataset",
     "Experiment": "mvl.experiment",
