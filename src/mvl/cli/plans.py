@@ -91,12 +91,11 @@ def split(argv: list[str]) -> tuple[list[str], list[str]]:
     return argv[:at], argv[at + 1 :]
 
 
-def playable(name: str, env: str | None) -> "Task":
-    """The task of this name, or of a data file with the environment `env`; it must have an environment to evaluate in."""
-    task = own_task(str(Path(name).resolve()) if name.endswith(".npz") else name, None if "." not in name else env)
-    if not task.simulated:
-        raise UsageError(f"{name} has no environment to compare policies in; name one with --env module:function.")
-    return task
+def named_task(name: str, options: Namespace) -> "Task":
+    """The task of this name, or of a data file: with the environment that the options name, or without one."""
+    if not name.endswith(".npz"):
+        return own_task(name, None)
+    return own_task(str(Path(name).resolve()), options.env, options.goals)
 
 
 def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mvl.evaluation.held_out.measures import BEST
 from mvl.experiment import Experiment
 from mvl.recipes.families import canonical
 from mvl.results.aggregate import aggregate_table
+from mvl.results.held_out import held_out_table
 from mvl.results.results import Result
 from mvl.results.table import Table
 from mvl.studies.display import duration
@@ -19,6 +21,10 @@ AGREEMENT = (
     "Agreement: = where the interval and the paper's mean ± std overlap, > where ours lies above, < below, "
     "? where one seed cannot say."
 )
+WITHOUT_ENVIRONMENT = (
+    f"Tasks without an environment: {BEST} in percent instead of success, the share of held-out goals that rollouts reach in a "
+    "model learned from the training data."
+)
 COLUMNS = ("row", "column", "ours", "paper", "", "seeds", "steps")
 CSV_COLUMNS = (
     *("row", "part", "column", "task", "recipe", "changes", "preset", "steps", "seeds", "mean", "low", "high", "per_seed"),
@@ -29,15 +35,17 @@ CSV_COLUMNS = (
 def comparison(plan: Plan, found: Sequence[Result]) -> Table:
     """A row for each cell, then the columns over all tasks, then the computing time."""
     across_tasks = aggregate_table(found)
+    judged = [result for result in found if not result.simulated]
+    measures = held_out_table(judged)
     runs = {seed.run for result in found for seed in result.seeds}
     cost = f"{len(runs)} finished runs, {duration(_seconds(found))} of process time in all."
     return Table(
         COLUMNS,
         [_row(plan, result) for result in found],
         f"{plan.name}: {plan.title}",
-        [AGREEMENT],
+        [*([AGREEMENT] if len(judged) < len(found) else []), *([WITHOUT_ENVIRONMENT] if judged else [])],
         labels=2,
-        below=[*([across_tasks] if across_tasks.rows else []), cost],
+        below=[*(extra for extra in (measures, across_tasks) if extra.rows), cost],
         as_csv=Table(CSV_COLUMNS, [_csv_row(result) for result in found]),
         as_latex=_grid(plan, found),
     )
@@ -81,4 +89,5 @@ def _grid(plan: Plan, found: Sequence[Result]) -> Table:
         cells = [by_place[label, column] for column in columns]
         rows.append([label, *(f"{cell.ours if cell.seeds else '--'} {cell.agreement}".strip() for cell in cells)])
         rows.append([r"\quad paper", *(cell.published(plan.name) for cell in cells)])
-    return Table(["", *columns], rows, notes=[AGREEMENT])
+    simulated = any(result.simulated for result in found)
+    return Table(["", *columns], rows, notes=[AGREEMENT if simulated else WITHOUT_ENVIRONMENT])

@@ -1,10 +1,11 @@
 """Results for the cells of a plan: seeds, mean and interval, and agreement with the paper."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mvl.results.statistics import Estimate, estimate
+from mvl.runs.judging import measures_of
 from mvl.studies.plan import Cell, Plan
-from mvl.studies.store import Seed, runs_of
+from mvl.studies.store import Seed, judged, runs_of
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,11 @@ class Result:
     def label(self) -> str:
         """The row's name, followed by the task or subtask if the cell is about one."""
         return self.cell.row if self.cell.part == "overall" else f"{self.cell.row} {self.cell.part}"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether there is an environment; otherwise the measure `BEST` takes the place of success."""
+        return self.cell.experiment is None or self.cell.experiment.task.simulated
 
     @property
     def values(self) -> list[float]:
@@ -66,15 +72,33 @@ def estimate_text(found: Estimate, seeds: int) -> str:
     return f"{found.mean:.0f}" if seeds == 1 else f"{found.mean:.0f} [{found.low:.0f}, {found.high:.0f}]"
 
 
-def results(plan: Plan) -> list[Result]:
-    """The result of every cell, with those of the plan's seeds that are finished."""
+def results(plan: Plan, save: bool = True) -> list[Result]:
+    """The result of every cell, with those of the plan's seeds that are finished.
+
+    Without an environment seeds are judged by held-out measures; those not yet computed are saved in the runs, if wanted.
+    """
     finished = {experiment: runs_of(experiment, plan.store, plan.data, plan.unpacked).finished for experiment in plan.experiments}
-    return [
+    found = [
         Result(cell, tuple(finished[cell.experiment][seed] for seed in plan.seeds if seed in finished[cell.experiment]))
         if cell.experiment
         else Result(cell, ())
         for cell in plan.cells
     ]
+    return [result if result.simulated else with_measures(result, save) for result in found]
+
+
+def with_measures(result: Result, save: bool = True) -> Result:
+    """The result with held-out measures of every seed, computed where they are missing, and saved in the runs if wanted.
+
+    Seeds without measures and without a checkpoint to compute them from, as in records, are left out.
+    """
+    seeds = []
+    for seed in result.seeds:
+        if seed.measures:
+            seeds.append(seed)
+        elif found := measures_of(seed.run, save):
+            seeds.append(judged(seed, found.of(seed.number)))
+    return replace(result, seeds=tuple(seeds))
 
 
 def _success(cell: Cell, seed: Seed) -> float:

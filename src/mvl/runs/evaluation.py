@@ -74,20 +74,22 @@ def evaluate(
     workers: int | None = None,
     record: bool = False,
     env: Callable[[], Any] | str | None = None,
+    goals: int | None = None,
     plan: PlannerName | None = None,
     execute: ExecutionName | None = None,
     report: Report | None = None,
 ) -> Played:
     """Play `episodes` for each evaluation goal with the policies of all seeds in a run's last checkpoint.
 
-    `env` makes a Gymnasium environment to play in instead of the task's own. `plan` names a planner and `execute` a way to
-    execute chunks, by default those of the training's evaluations; while a planner's graph is built, `report` is called.
+    `env` makes a Gymnasium environment to play in instead of the task's own, with so many `goals`. `plan` names a planner and
+    `execute` a way to execute chunks, by default those of the training's evaluations; while a planner's graph is built,
+    `report` is called.
     """
-    COUNT.check(episodes=episodes, workers=workers)
+    COUNT.check(episodes=episodes, workers=workers, goals=goals)
     NOT_NEGATIVE.check(temperature=temperature)
     SEED.check(seed=seed)
     description, learner, state = restore(run)
-    task = replace(description.task, env=env) if env else description.task
+    task = replace(description.task, env=env, goals=goals or description.task.goals) if env else description.task
     if not task.simulated:
         raise UsageError(f"{run} was trained on {description.task}, which has no environment to play in; name one with --env.")
     if temperature is None:

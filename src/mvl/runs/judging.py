@@ -32,12 +32,17 @@ class Judged(NamedTuple):
 
     step: int
     """Training step of the checkpoint."""
+    seeds: tuple[int, ...]
     measures: dict[str, np.ndarray]  # name -> (seeds,)
 
     @property
     def overall(self) -> np.ndarray:
         """The measure that ranks policies best, (seeds,)."""
         return self.measures[BEST]
+
+    def of(self, seed: int) -> dict[str, float]:
+        """The measures of one seed by name."""
+        return {name: float(values[self.seeds.index(seed)]) for name, values in self.measures.items()}
 
 
 def evaluate(
@@ -69,7 +74,7 @@ def judge(run: Path | str, data: Path | str | Dataset | None = None) -> Judged:
     planners = planners_of(Path(run), description, learner, state)
     act = as_act(policy, state.params, planners, experiment.schedule.execute)
     trial = Trial(learner, state.params, act, held_out, _dynamics(train))
-    return Judged(int(state.step[0]), measured(trial))
+    return Judged(int(state.step[0]), experiment.seeds, measured(trial))
 
 
 _dynamics = lru_cache(maxsize=1)(dynamics.fit)
@@ -105,9 +110,9 @@ def measures_of(run: Path, save: bool = True) -> Judged | None:
     refuse_links(written)
     found = judge(run)
     if save:
-        seeds = {name: [round_to(value) for value in values] for name, values in found.measures.items()}
+        values = {name: [round_to(value) for value in array] for name, array in found.measures.items()}
         with folder.writing(written), atomic(written) as partial:
-            partial.write_text(json.dumps({"step": found.step, "measures": seeds}) + "\n")
+            partial.write_text(json.dumps({"step": found.step, "seeds": found.seeds, "measures": values}) + "\n")
     return found
 
 
@@ -118,7 +123,8 @@ def saved_measures(run: Path) -> Judged | None:
         return None
     try:
         content = json.loads(file.read_text())
-        found = Judged(int(content["step"]), {name: np.array(values, float) for name, values in content["measures"].items()})
+        measures = {name: np.array(values, float) for name, values in content["measures"].items()}
+        found = Judged(int(content["step"]), tuple(content["seeds"]), measures)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedError(f"{file}: not the measures of a run ({error!r}); remove it, and they are made again.") from None
     return found if BEST in found.measures and found.measures.keys() <= MEASURES.keys() else None
