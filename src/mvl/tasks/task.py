@@ -131,8 +131,10 @@ class Task:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What distinguishes tasks: the name, and for a user-defined one the import paths of its functions."""
-        return str(self), *(import_path(part) if part and self.is_own else "" for part in (self.env, self.goal, self.success))
+        """What distinguishes tasks: the name, and for a user-defined one its functions' import paths and its number of goals."""
+        if not self.is_own:
+            return (str(self),)
+        return str(self), *(import_path(part) if part else "" for part in (self.env, self.goal, self.success)), str(self.goals)
 
     @property
     def is_own(self) -> bool:
