@@ -86,6 +86,8 @@ class Task:
     """How the environment's observations and goals become the policy's."""
     limit: Callable[[], int] | None = None
     """Steps after which an episode ends; by default the limit in the environment's spec."""
+    episode_seconds: float | None = None
+    """Seconds of an episode of full length in one environment, roughly: estimates use it until they have measured it."""
     simulator: Callable[[Task], Simulator] = GymSimulator
     """Plays episodes of this task."""
     shared_simulators: Callable[[Task], Callable[[], Simulator]] | None = None
