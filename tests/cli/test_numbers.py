@@ -32,7 +32,7 @@ OPTIONS = {
     ("toy",): {"seed": SEEDS, "steps": (*COUNTS, "15")},
     ("data", "generate", TASK): {"seed": SEEDS, "episodes": COUNTS, "workers": COUNTS},
     ("data", "expert", "ant", "--to", "walker"): {"steps": COUNTS, "seed": SEEDS},
-    ("data", "import", "demos", "--to", "demos.npz"): {"held-out": SHARES},
+    ("data", "import", "demos", "--to", "demos.npz"): {"held-out": SHARES, "every": COUNTS, "hz": ("0", "-1", "nan", "inf")},
     ("sweep", "--preset", "cpu", "--tasks", TASK, "--recipes", "gcivl"): SWEEP,
     ("reproduce", "table1"): SWEEP,
     ("tune", TASK, "--preset", "cpu", "--knob", "regularizer.weight=1,2"): SWEEP,

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from mvl.data.dataset import Dataset
+from mvl.data.signals import Signal, Signals
 from mvl.errors import DataError, UsageError
 
 
@@ -56,6 +57,64 @@ def test_split_holds_out_the_last_episodes():
     assert held_out.observations.tolist() == dataset.observations[6:].tolist()
     with pytest.raises(UsageError, match="leaves one side empty"):
         dataset.split(0.01)
+
+
+NAMED = Signals((Signal("x", ("x", "y"), "m"),), (Signal("grip", ("grip",), levels=(0.0, 0.08)),), hz=30.0)
+
+
+def test_names_and_origin_stay_with_the_parts_of_a_dataset():
+    observations, actions, terminals = arrays(8, (1, 3, 5, 7))
+    dataset = Dataset.from_arrays(observations, actions, terminals, signals=NAMED, origin=[5e6, 0.0])
+    for part in (*dataset.split(0.25), dataset.some([0, 2])):
+        assert part.signals == NAMED
+        assert part.origin.tolist() == [5e6, 0]
+
+
+def test_some_episodes_are_cut():
+    dataset = Dataset.from_arrays(*arrays(9, (2, 5, 8))).some([0, 2], longest=2)
+    assert dataset.ends.tolist() == [1, 3]
+    assert dataset.observations[:, 0].tolist() == [0, 2, 12, 14]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"signals": NAMED._replace(observations=NAMED.actions)},
+            "signals names 1 dimensions of observations, not the 2 there are",
+        ),
+        ({"signals": NAMED._replace(observations=(*NAMED.actions, *NAMED.actions))}, "gives levels to observations"),
+        ({"actions": np.full((6, 1), 0.5)}, "dimension 0 is discrete, a whole number from 0 to 1, but is 0.5 at row 0"),
+        ({"actions": np.full((6, 1), 2.0)}, "a whole number from 0 to 1, but is 2 at row 0"),
+        ({"origin": [1.0]}, "origin must have one finite number for each of 2 dimensions"),
+        ({"origin": [1.0, np.nan]}, "origin must have one finite number"),
+        ({"oracle": np.zeros((6, 1)), "goal_origin": [0.0, 0.0]}, "goal_origin must have one finite number for each of 1 dim"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(change, message):
+    parts = dict(zip(("observations", "actions", "terminals"), arrays(), strict=True))
+    with pytest.raises(DataError, match=message):
+        Dataset.from_arrays(**{**parts, "signals": NAMED, **change})
+
+
+def test_discrete_actions_may_exceed_one():
+    parts = dict(zip(("observations", "actions", "terminals"), arrays(), strict=True))
+    three = NAMED._replace(actions=(Signal("grip", ("grip",), levels=(0.0, 0.1, 0.2)),))
+    assert Dataset.from_arrays(**{**parts, "actions": np.full((6, 1), 2.0)}, signals=three).actions.max() == 2
+
+
+def test_how_long_observations_stay():
+    states = np.repeat(np.arange(8.0), 3)[:, None]
+    dataset = Dataset.from_arrays(states, np.zeros((24, 1)), np.arange(24) % 12 == 11)
+    assert dataset.repeats == 3
+    with pytest.raises(DataError, match="more than half of the transitions do not move.*import with --every 3"):
+        _ = dataset.statistics
+    assert Dataset.from_arrays(np.arange(8.0)[:, None], np.zeros((8, 1)), np.arange(8) == 7).repeats == 1
+
+
+def test_steps_that_are_too_long_to_measure_are_refused():
+    with pytest.raises(DataError, match="too large for their steps to be measured"), np.errstate(over="ignore"):
+        _ = Dataset.from_arrays(np.array([[0], [1e30], [0], [1e30]]), np.zeros((4, 1)), [0, 0, 0, 1]).statistics
 
 
 def bad(field, change):

@@ -1,15 +1,10 @@
 """`mvl data`: list, download, generate, import and check datasets."""
 
-from argparse import Namespace
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser, count, seed, share
-from mvl.errors import StoppedError, UsageError, unknown
-
-if TYPE_CHECKING:
-    from mvl.data.sources.episodes import ColumnNames
+from mvl.cli.parser import Parser, count, seed
+from mvl.errors import StoppedError, unknown
 
 ACTIONS = {
     "list": "list all tasks, and where their datasets come from",
@@ -27,7 +22,11 @@ def run(argv: list[str]) -> None:
         return
     if argv[0] not in ACTIONS:
         raise unknown("data action", argv[0], ACTIONS)
-    {"list": list_, "pull": pull, "generate": generate, "expert": expert, "import": import_, "check": check}[argv[0]](argv[1:])
+    if argv[0] == "import":
+        from mvl.cli.data_import import run as import_
+
+        return import_(argv[1:])
+    {"list": list_, "pull": pull, "generate": generate, "expert": expert, "check": check}[argv[0]](argv[1:])
 
 
 def list_(argv: list[str]) -> None:
@@ -79,6 +78,9 @@ def generate(argv: list[str]) -> None:
     parser.add_argument("--seed", type=seed, default=0, help="the same seed gives the same files")
     parser.add_argument("--episodes", type=count, help="training episodes (default: as many as the published dataset has)")
     parser.add_argument("--workers", type=count, help="simulation processes (default: one per core)")
+    parser.add_argument(
+        "--raw", type=Path, metavar="FOLDER", help="also save the training episodes as a robot lab has them, an HDF5 file each"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)
 
@@ -88,7 +90,7 @@ def generate(argv: list[str]) -> None:
     from mvl.tasks.datasets import generate as make
 
     task = find_task(options.task)
-    given = {name: getattr(options, name) for name in ("seed", "workers", "episodes", "overwrite")}
+    given = {name: getattr(options, name) for name in ("seed", "workers", "episodes", "overwrite", "raw")}
     try:
         with counting(f"generating {task}") as report:
             paths = make(task, options.data or default_folder(), **given, report=report)
@@ -118,57 +120,6 @@ def expert(argv: list[str]) -> None:
     with counting(f"training {options.body}") as report:
         about = experts()[options.body](options.to, options.steps, options.seed, report)
     print(f"wrote {options.to}: {about}")
-
-
-def import_(argv: list[str]) -> None:
-    parser = Parser(prog="mvl data import", description="Convert episodes of other formats to a dataset file and its -val file.")
-    parser.add_argument(
-        "source", metavar="SOURCE", type=Path, help="a file, a folder with one file per episode, or a Minari id (--kind minari)"
-    )
-    parser.add_argument("--to", type=Path, required=True, metavar="FILE.npz", help="file to write")
-    parser.add_argument("--kind", help="npz, csv, hdf5, lerobot or minari (default: by the file names)")
-    names: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN", "action": "extend"}
-    parser.add_argument(
-        "--observations", **names, help="columns to concatenate to observations; patterns such as joint_* are allowed"
-    )
-    parser.add_argument("--actions", **names, help="columns to concatenate to actions")
-    parser.add_argument("--goals", **names, help="columns that describe a goal (default: the observations)")
-    parser.add_argument("--time", metavar="COLUMN", help="time stamps; an episode in which they do not increase is refused")
-    parser.add_argument("--ends", metavar="COLUMN", help="for files with several episodes: true at the last row of each")
-    parser.add_argument("--episode", metavar="COLUMN", help="for files with several episodes: a number that is different in each")
-    parser.add_argument("--held-out", type=share, default=0.1, help="fraction of the episodes for validation, taken from the end")
-    parser.add_argument(
-        "--rescale", action="store_true", help="scale actions to [-1, 1]; policies still return them in your units"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
-    options = parser.parse_all(argv)
-    if options.to.suffix != ".npz":
-        raise UsageError(f"--to {options.to} must end in .npz.")
-
-    from mvl.data.card import card
-    from mvl.data.importing import import_data
-    from mvl.data.sources import npz
-
-    done = import_data(
-        options.source,
-        options.to,
-        kind=options.kind,
-        columns=_fields(options),
-        held_out=options.held_out,
-        rescale=options.rescale,
-        overwrite=options.overwrite,
-    )
-    print(f"wrote {done.train} and {done.validation.name}: {done.episodes} episodes\n\n{card(npz.load(done.train))}")
-
-
-def _fields(options: Namespace) -> "ColumnNames":
-    """The columns that the options name; for the others, the defaults of the file format."""
-    from mvl.data.importing import DEFAULTS, PLAIN, kind_of
-
-    kind = options.kind or kind_of(options.source)
-    named: dict[str, Any] = {name: getattr(options, name) for name in PLAIN._fields if getattr(options, name)}
-    named |= {name: tuple(value) for name, value in named.items() if isinstance(value, list)}
-    return DEFAULTS.get(kind, PLAIN)._replace(**named)
 
 
 def check(argv: list[str]) -> None:

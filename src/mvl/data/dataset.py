@@ -1,20 +1,34 @@
 """A dataset: flat arrays of rows that are divided into episodes; arrays are checked when it is made."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mvl.checks import INSIDE_UNIT
-from mvl.data.memory_map import chunks, take
+from mvl.data.array_checks import (
+    as_action_range,
+    as_goals,
+    as_numbers,
+    as_origin,
+    check_episodes,
+    check_finite,
+    check_lengths,
+    check_range,
+    check_signals,
+    level_counts,
+)
+from mvl.data.memory_map import take
 from mvl.data.signals import Signals
 from mvl.errors import DataError, UsageError
 from mvl.types import Statistics
 
 MANY_ROWS, SAMPLED_ROWS = 4_000_000, 500_000
 """Statistics of a dataset with more than MANY_ROWS rows are computed from a sample of about SAMPLED_ROWS rows."""
+REGULAR = 0.75
+"""Share of the stays at one observation that must be equally long, but for one row, to be a matter of the rate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +40,7 @@ class Dataset:
     """
 
     observations: np.ndarray  # (rows, d) float32
-    actions: np.ndarray  # (rows, a) float32, in [-1, 1]
+    actions: np.ndarray  # (rows, a) float32, in [-1, 1]; of discrete dimensions the index of the level
     ends: np.ndarray  # (episodes,) index of each episode's last row
     source: str = "arrays"
     """Where the data comes from, for messages."""
@@ -36,6 +50,10 @@ class Dataset:
     """The original actions that were scaled to -1 and 1; None if actions were not scaled."""
     signals: Signals | None = None
     """Names, units and rate; None if they are not known."""
+    origin: np.ndarray | None = None  # (d,) float64
+    """What was subtracted from the original observations, which float32 would have rounded; None: nothing."""
+    goal_origin: np.ndarray | None = None  # (g,) float64
+    """What was subtracted from the original goals, if they are not whole observations; None: nothing."""
 
     @classmethod
     def from_arrays(
@@ -46,20 +64,27 @@ class Dataset:
         source: str = "arrays",
         oracle: ArrayLike | None = None,
         action_range: ArrayLike | None = None,
+        signals: Signals | None = None,
+        origin: ArrayLike | None = None,
+        goal_origin: ArrayLike | None = None,
     ) -> "Dataset":
         """From flat arrays; `terminals` is true at the last row of every episode, `oracle` has each row as a goal."""
-        observations = _numbers(observations, "observations", source)
-        actions = _numbers(actions, "actions", source)
+        observations = as_numbers(observations, "observations", source)
+        actions = as_numbers(actions, "actions", source)
         terminals = np.asarray(terminals)
-        _check_lengths(observations, actions, terminals, source)
-        _check_finite(observations, "observations", source)
-        _check_finite(actions, "actions", source)
-        _check_range(actions, source)
+        check_lengths(observations, actions, terminals, source)
+        check_finite(observations, "observations", source)
+        check_finite(actions, "actions", source)
+        check_range(actions, level_counts(signals, actions.shape[1]), source)
         ends = np.flatnonzero(terminals)
         check_episodes(ends, len(terminals), source)
-        goals = None if oracle is None else _oracle(oracle, len(terminals), source)
-        limits = None if action_range is None else _action_range(action_range, actions.shape[1], source)
-        return cls(observations, actions, ends, source, goals, limits)
+        goals = None if oracle is None else as_goals(oracle, len(terminals), source)
+        limits = None if action_range is None else as_action_range(action_range, actions.shape[1], source)
+        if signals is not None:
+            check_signals(signals, observations, actions, goals, source)
+        shift = None if origin is None else as_origin(origin, observations, "origin", source)
+        goal_shift = None if goal_origin is None or goals is None else as_origin(goal_origin, goals, "goal_origin", source)
+        return cls(observations, actions, ends, source, goals, limits, signals, shift, goal_shift)
 
     @classmethod
     def from_episodes(cls, episodes: Iterable[tuple[np.ndarray, np.ndarray]], source: str = "episodes") -> "Dataset":
@@ -106,6 +131,10 @@ class Dataset:
         rows: np.ndarray = self.transitions[self.transitions < self.final_goals[self.transitions]]
         return rows
 
+    def as_goals(self, rows: np.ndarray) -> np.ndarray:
+        """Rows as goals, (..., g): their observations, or their oracle goals."""
+        return take(self.observations if self.oracle is None else self.oracle, rows)
+
     @cached_property
     def first_rows(self) -> np.ndarray:
         """For each row, the first row of its episode."""
@@ -116,11 +145,15 @@ class Dataset:
         """The data for statistics: the dataset itself, or evenly spaced episodes of a very large one."""
         if len(self.observations) <= MANY_ROWS:
             return self
-        every = len(self.observations) // SAMPLED_ROWS
-        chosen = range(0, len(self.ends), every)
-        rows = np.concatenate([np.arange(self.starts[i], self.ends[i] + 1) for i in chosen])
-        ends = np.cumsum([self.ends[i] + 1 - self.starts[i] for i in chosen]) - 1
-        return Dataset(take(self.observations, rows), take(self.actions, rows), ends, self.source)
+        return self.some(range(0, len(self.ends), len(self.observations) // SAMPLED_ROWS))
+
+    def some(self, episodes: Iterable[int], longest: int | None = None) -> "Dataset":
+        """Some of the episodes, of each at most the first `longest` rows; without goals of their own."""
+        ranges = [(self.starts[i], self.ends[i] + 1) for i in episodes]
+        spans = [np.arange(first, last if longest is None else min(last, first + longest)) for first, last in ranges]
+        rows, ends = np.concatenate(spans), np.cumsum([len(span) for span in spans]) - 1
+        states, actions = take(self.observations, rows), take(self.actions, rows)
+        return replace(self, observations=states, actions=actions, ends=ends, oracle=None)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -140,15 +173,27 @@ class Dataset:
         return steps
 
     @cached_property
+    def repeats(self) -> int:
+        """For how many rows each observation stays the same, if most stay equally long, as at a rate too high; otherwise 1."""
+        moves = self.transitions[self.steps.any(axis=1)]
+        same = self.first_rows[moves[1:]] == self.first_rows[moves[:-1]]
+        stays = np.diff(moves)[same]
+        if not len(stays):
+            return 1
+        usual = int(np.median(stays))
+        return usual if (np.abs(stays - usual) <= 1).mean() > REGULAR else 1
+
+    @cached_property
     def statistics(self) -> Statistics:
         steps = self.sampled.steps
         std = np.maximum(self.sampled.observations.std(axis=0, dtype=np.float64), 1e-6)
         step = np.median(np.linalg.norm(steps, axis=-1))
         scaled = np.median(np.linalg.norm(steps / std, axis=-1))
+        if not np.isfinite(step):
+            raise DataError(f"{self.source}: observations are too large for their steps to be measured; choose larger units.")
         if step == 0:
-            raise DataError(
-                f"{self.source}: more than half of the transitions do not move, so nothing is learned; check the observations."
-            )
+            way_out = f"import with --every {self.sampled.repeats}" if self.sampled.repeats > 1 else "check the observations"
+            raise DataError(f"{self.source}: more than half of the transitions do not move, so nothing is learned; {way_out}.")
         return Statistics(tuple(std.tolist()), float(step), float(scaled))
 
     def split(self, held_out: float) -> tuple["Dataset", "Dataset"]:
@@ -161,77 +206,8 @@ class Dataset:
         cut = self.ends[kept - 1] + 1
         first, last = (None, None) if self.oracle is None else (self.oracle[:cut], self.oracle[cut:])
         name = f"{self.source} (held out)"
+        states, actions = (self.observations[:cut], self.observations[cut:]), (self.actions[:cut], self.actions[cut:])
         return (
-            Dataset(
-                self.observations[:cut], self.actions[:cut], self.ends[:kept], self.source, first, self.action_range, self.signals
-            ),
-            Dataset(
-                self.observations[cut:], self.actions[cut:], self.ends[kept:] - cut, name, last, self.action_range, self.signals
-            ),
+            replace(self, observations=states[0], actions=actions[0], ends=self.ends[:kept], oracle=first),
+            replace(self, observations=states[1], actions=actions[1], ends=self.ends[kept:] - cut, oracle=last, source=name),
         )
-
-
-def _numbers(values: ArrayLike, name: str, source: str) -> np.ndarray:
-    """The values as float32, (rows, dimensions)."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu":
-        raise DataError(f"{source}: {name} has type {array.dtype}; numbers are needed.")
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise DataError(f"{source}: {name} has shape {array.shape}; (rows, dimensions) is needed.")
-    return np.ascontiguousarray(array, dtype=np.float32)
-
-
-def _oracle(values: ArrayLike, rows: int, source: str) -> np.ndarray:
-    """Oracle goals as float32, (rows, g), checked."""
-    oracle = _numbers(values, "oracle", source)
-    if len(oracle) != rows:
-        raise DataError(f"{source}: oracle has {len(oracle)} rows, observations have {rows}; they must be equal.")
-    _check_finite(oracle, "oracle", source)
-    return oracle
-
-
-def _action_range(values: ArrayLike, dimensions: int, source: str) -> np.ndarray:
-    """Limits of the original actions as float32, (2, dimensions), checked."""
-    limits = _numbers(values, "action_range", source)
-    if limits.shape != (2, dimensions) or not (limits[0] < limits[1]).all():
-        raise DataError(f"{source}: action_range must have a lower and a higher number for every action dimension.")
-    return limits
-
-
-def _check_lengths(observations: np.ndarray, actions: np.ndarray, terminals: np.ndarray, source: str) -> None:
-    if terminals.ndim != 1:
-        raise DataError(f"{source}: terminals has shape {terminals.shape}; one flag per row is needed.")
-    if not len(observations) == len(actions) == len(terminals):
-        raise DataError(
-            f"{source}: observations, actions and terminals have {len(observations)}, {len(actions)} and "
-            f"{len(terminals)} rows; they must be equally long."
-        )
-
-
-def _check_finite(array: np.ndarray, name: str, source: str) -> None:
-    for first, part in chunks(array):
-        bad = np.argwhere(~np.isfinite(part))
-        if len(bad):
-            row, column = bad[0]
-            where = f"at row {first + row}, dimension {column}"
-            raise DataError(f"{source}: {name} is {part[row, column]} {where}; remove that episode.")
-
-
-def _check_range(actions: np.ndarray, source: str) -> None:
-    for first, part in chunks(actions):
-        highest = np.abs(part).max(initial=0.0)
-        if highest > 1 + 1e-5:
-            row, column = np.argwhere(np.abs(part) == highest)[0]
-            raise DataError(
-                f"{source}: actions must lie in [-1, 1], but dimension {column} is {part[row, column]:.4g} at row {first + row}; "
-                "rescale them."
-            )
-
-
-def check_episodes(ends: np.ndarray, rows: int, source: str) -> None:
-    """Raise if the last row does not end an episode, or an episode has one row only."""
-    if not len(ends) or ends[-1] != rows - 1:
-        raise DataError(f"{source}: the last row does not end an episode; the file may be cut short, or terminals wrong.")
-    lengths = np.diff(np.concatenate([[-1], ends]))
-    if lengths.min() < 2:
-        raise DataError(f"{source}: episode {int(lengths.argmin())} has one row; an episode needs at least two.")

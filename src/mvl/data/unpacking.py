@@ -102,6 +102,21 @@ def _unpack(path: Path, name: str, target: Path) -> None:
         raise DataError(f"{path}: not a readable .npz file ({error}); make or download it again.") from None
 
 
+def in_place(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Memory-mapped arrays of an archive that is not compressed, in row order, where they are in the file."""
+    found: dict[str, np.ndarray] = {}
+    with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
+        for name in names:
+            entry = archive.getinfo(f"{name}.npy")
+            assert entry.compress_type == zipfile.ZIP_STORED, "it is compressed"
+            file.seek(entry.header_offset + 26)  # where the header says how long the name and the extra field after it are
+            name_size, extra_size = np.frombuffer(file.read(4), "<u2").tolist()
+            file.seek(name_size + extra_size, 1)
+            shape, _, dtype = header(file)
+            found[name] = np.memmap(path, dtype, "r", file.tell(), shape)
+    return found
+
+
 class Header(NamedTuple):
     """Shape, order and type of an array in an `.npy` file."""
 

@@ -1,13 +1,18 @@
 """Trained policies from run folders: act(observation, goal)."""
 
+from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mvl.data.actions import ActionUnits
+from mvl.data.inputs import Inputs
+from mvl.data.signals import Signals
 from mvl.errors import UsageError
 from mvl.learn.execution import EXECUTIONS, Recent
 from mvl.learn.learner import Learner, Parameters
@@ -17,6 +22,10 @@ from mvl.types import Shapes
 
 if TYPE_CHECKING:
     from mvl.planning.following import Follower
+
+
+Given = ArrayLike | Mapping[str, ArrayLike]
+"""An observation or a goal in the units of the source: an array, or its parts by name."""
 
 
 class LoadedPolicy:
@@ -30,8 +39,10 @@ class LoadedPolicy:
         units: ActionUnits | None = None,
         follower: "Follower | None" = None,
         execute: ExecutionName = "open",
+        inputs: Inputs | None = None,
     ) -> None:
         self.shapes: Shapes = learner.shapes
+        self._inputs = inputs or Inputs()
         self._params, self._key = params, jax.random.key(seed)
         self._units = units or ActionUnits()
         self._answer, self._head = jax.jit(learner.answer), learner.head
@@ -40,10 +51,16 @@ class LoadedPolicy:
         self._follower = follower
         self._goals: np.ndarray | None = None  # (rows, g) that are pursued
 
-    def act(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
+    @property
+    def signals(self) -> Signals | None:
+        """Names and units of observations, actions and goals, and the rate; None if the data had none."""
+        return self._inputs.signals
+
+    def act(self, observation: Given, goal: Given, temperature: float = 0.0) -> np.ndarray:
         """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
-        They are in the units of the source if its actions were rescaled or discrete, otherwise in [-1, 1]. A policy that
+        Both are in the units of the source, as arrays or by the names of their parts: `{"joint_positions": ..., "gripper": ...}`.
+        Actions are in the units of the source if they were rescaled or discrete, otherwise in [-1, 1]. A policy that
         plans, or answers chunks of actions, remembers: each row is an episode, and it plans and asks its network anew when
         the goals change, or after `reset`. With a history of k, it remembers the observations of earlier calls until `reset`;
         or give them all, (..., k d).
@@ -51,7 +68,7 @@ class LoadedPolicy:
         observation, goal = self._pursued(*self._checked(observation, goal))
         return self._original(self._execution.next(lambda: self._asked(observation, goal, temperature)))
 
-    def act_chunk(self, observation: np.ndarray, goal: np.ndarray, temperature: float = 0.0) -> np.ndarray:
+    def act_chunk(self, observation: Given, goal: Given, temperature: float = 0.0) -> np.ndarray:
         """All actions that the policy answers now, (..., steps, a), in the units of `act`, whose own chunk goes on."""
         return self._original(self._asked(*self._pursued(*self._checked(observation, goal)), temperature))
 
@@ -63,7 +80,7 @@ class LoadedPolicy:
     def _original(self, vectors: np.ndarray) -> np.ndarray:
         return self._units.original(self._head.actions_of(vectors))
 
-    def value(self, observation: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    def value(self, observation: Given, goal: Given) -> np.ndarray:
         """V(observation, goal) (...,): minus the discounted number of steps from the observation to the goal."""
         return np.asarray(self._values(self._params, *self._checked(observation, goal), self._key))
 
@@ -77,6 +94,14 @@ class LoadedPolicy:
         self._goals = None
         self._execution.reset()
         self._recent.reset()
+
+    def copy(self) -> "LoadedPolicy":
+        """The same policy with a state of its own (path, chunk, history, draws), for another episode at the same time."""
+        other = copy(self)
+        for name in ("_follower", "_execution", "_recent"):
+            setattr(other, name, copy(getattr(self, name)))
+        other.reset()
+        return other
 
     def _pursued(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The states, with their history, and the goals to pursue now: those given, or sub-goals of a plan."""
@@ -92,12 +117,12 @@ class LoadedPolicy:
                 self._follower.begin(states, goals)
         return observation, self._follower.subgoals(states).reshape(*shape, -1) if self._follower else goal
 
-    def _checked(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _checked(self, observation: Given, goal: Given) -> tuple[np.ndarray, np.ndarray]:
         """Both as finite float32 arrays of the expected sizes; anything else is refused."""
         pair = []
         single = self.shapes.observation // self._recent.count
-        for name, array, size in (("observation", observation, single), ("goal", goal, self.shapes.goal)):
-            array = np.asarray(array, np.float32)
+        for name, given, size in (("observation", observation, single), ("goal", goal, self.shapes.goal)):
+            array = self._inputs.vector(given, name)
             whole = name == "observation" and array.shape[-1:] == (self.shapes.observation,)
             if (array.ndim == 0 or array.shape[-1] != size) and not whole:
                 raise UsageError(f"{name} has shape {array.shape}; its last axis must have length {size}.")
@@ -128,4 +153,5 @@ def load_policy(
         graph = planner_of(description.experiment.schedule, plan)
         follower = followers(Path(run), description, learner, state, graph)[index] if graph else None
     way = execute or description.experiment.schedule.execute
-    return LoadedPolicy(learner, params, units=description.action_units, follower=follower, execute=way)
+    units, inputs = description.action_units, description.inputs
+    return LoadedPolicy(learner, params, units=units, follower=follower, execute=way, inputs=inputs)

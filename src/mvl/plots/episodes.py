@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from mvl.data.dataset import Dataset
 from mvl.data.history import states_at
+from mvl.data.signals import dimension_names
 from mvl.errors import UsageError
 from mvl.learn.learner import Learner, Parameters
 from mvl.plots import drawing
@@ -68,7 +69,8 @@ def _projection(figure: Figure, ax: Any, learner: Learner, params: Parameters, d
 def _plane(data: Dataset) -> tuple[Any, tuple[str, str]]:
     """A projection of states to their first two principal components (standardized), with names; 2-D states stay as they are."""
     if data.observations.shape[1] == 2:
-        return (lambda states: states), ("observation 0", "observation 1")
+        names = dimension_names(data.signals.observations) if data.signals else []
+        return (lambda states: states), (names[0], names[1]) if names else ("observation 0", "observation 1")
     seen = data.sampled.observations
     center, deviation = seen.mean(axis=0), np.asarray(data.statistics.std)
     axes = np.linalg.svd((seen[:: max(1, len(seen) // POINTS)] - center) / deviation, full_matrices=False)[2][:2]

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from rich.console import Console, Group
@@ -128,23 +128,32 @@ class Count(Protocol):
 
 
 @contextmanager
-def counting(title: str) -> Iterator[Count]:
-    """A progress bar; yields a function to call with what is done."""
+def counting(title: str, after: float = 0.0) -> Iterator[Count]:
+    """A progress bar, shown when `after` seconds have passed; yields a function to call with what is done."""
     console = Console(file=sys.stderr)
     began, last_line = time.monotonic(), time.monotonic()
     before: int | None = None  # done at the first call, by an interrupted run
     if console.is_terminal:
         columns = title_column(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}")
-        with Progress(*columns, console=console) as progress:
+        with ExitStack() as shown:
+            progress = Progress(*columns, console=console)
             task = progress.add_task(title, total=None, note="")
-            yield lambda done, total, note="": progress.update(task, completed=done, total=total, note=note)
+
+            def update(done: int, total: int, note: str = "") -> None:
+                progress.update(task, completed=done, total=total, note=note)
+                if not progress.live.is_started and time.monotonic() - began >= after:
+                    shown.enter_context(progress)
+
+            if after == 0:
+                shown.enter_context(progress)
+            yield update
         return
 
     def report(done: int, total: int, note: str = "") -> None:
         nonlocal last_line, before
         before = done if before is None else before
         now = time.monotonic()
-        if done == total or (now - last_line > 10 and done > before):
+        if now - began >= after and (done == total or (now - last_line > 10 and done > before)):
             last_line = now
             left = (now - began) / max(1, done - before) * (total - done)
             line = f"{title}: {done}/{total}, {clock(left)} left{f', {note}' if note else ''}"

@@ -67,8 +67,9 @@ class GymSimulator:
         # episodes would not be determined by the start; for all other environments it changes nothing.
         np.random.seed(start.seed % 2**32)
         observation, info = self.env.reset(seed=start.seed % 2**31, options=options)
-        self.observation, self.goal = self._vector(observation), self._goal(observation, info)
-        return self.observation, self.goal
+        self._target = self._goal(observation, info)
+        self.goal = self.task.inputs.vector(self._target, "goal")
+        return self._observe(observation), self.goal
 
     def step(self, action: np.ndarray) -> np.ndarray:
         if self.done:
@@ -76,16 +77,22 @@ class GymSimulator:
         self.steps += 1
         wanted = in_space(self.task.action_units.original(action), self.env.action_space)
         observation, _, terminated, truncated, info = self.env.step(wanted)
-        self.observation = self._vector(observation)
+        self._observe(observation)
         self.success = [self._reached(info)]
         self.done = bool(terminated or truncated or self.steps >= self.limit)
+        return self.observation
+
+    def _observe(self, observation: Any) -> np.ndarray:
+        """The observation as the data has it; it is kept as the environment gives it, too."""
+        self._state = self._vector(observation)
+        self.observation = self.task.inputs.vector(self._state, "observation")
         return self.observation
 
     def _vector(self, observation: Any) -> np.ndarray:
         inner = observation.get("observation") if isinstance(observation, dict) else observation
         if inner is None:
             raise MvlError(f"{self.task}: a dictionary observation needs the key 'observation'; it has {', '.join(observation)}.")
-        return np.asarray(inner, np.float32).reshape(-1)
+        return np.asarray(inner, self.task.inputs.dtype).reshape(-1)
 
     def _goal(self, observation: Any, info: dict[str, Any]) -> np.ndarray:
         goal = info.get("goal")
@@ -93,11 +100,11 @@ class GymSimulator:
             goal = next((observation[key] for key in GOAL_KEYS if key in observation), None)
         if goal is None:
             raise MvlError(f"{self.task}: its environment provides no goal; return it at reset as info['goal'].")
-        return np.asarray(goal, np.float32).reshape(-1)
+        return np.asarray(goal, self.task.inputs.dtype).reshape(-1)
 
     def _reached(self, info: dict[str, Any]) -> bool:
         if self.reached is not None:
-            return bool(self.reached(self.observation, self.goal))
+            return bool(self.reached(self._state, self._target))
         for key in SUCCESS_KEYS:
             if key in info:
                 return bool(info[key])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mvl.data.dataset import check_episodes
+from mvl.data.array_checks import check_episodes
 from mvl.data.sources.archive import UNREADABLE, check_archive
 from mvl.data.unpacking import header
 from mvl.errors import DataError

@@ -10,29 +10,76 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.sources.episodes import ColumnNames, RawEpisode, missing_package
-from mvl.errors import DataError, MvlError
+from mvl.data.signals import Signals
+from mvl.data.sources import hdf5_walk, parquet
+from mvl.data.sources.describing import first_signals
+from mvl.data.sources.episodes import ColumnNames, RawEpisode
+from mvl.data.sources.reading import SILENT, Listener, missing_package, unchanged
+from mvl.errors import DataError, MvlError, UsageError
 from mvl.files import locked
 
-DEFAULT = ColumnNames(observations=("observations*",), actions=("actions*",))
-"""All observations and all actions, concatenated."""
 STORE = "MINARI_DATASETS_PATH"
 """Environment variable with the folder of Minari's datasets."""
 
 
-def episodes(path: Path, names: ColumnNames) -> Iterator[RawEpisode]:
-    """Episodes of a local folder if it exists, otherwise of the dataset with this id in Minari's folder."""
+def locate(source: Path) -> Path:
+    """The folder itself, or, if it is none of Minari's, that of the dataset with this id among Minari's own."""
+    if (source / "data").is_dir():
+        return source
+    try:
+        from minari.storage import get_dataset_path
+    except ImportError:
+        raise missing_package("Minari", "minari") from None
+    place: Path = get_dataset_path(str(source))
+    if not (place / "data").is_dir():
+        raise DataError(f"{source} is neither a folder of Minari nor at {place}; fetch it with: minari download {source}")
+    return place
+
+
+def defaults(path: Path) -> ColumnNames:
+    """All observations and all actions, concatenated."""
+    return ColumnNames(observations=("observations*",), actions=("actions*",))
+
+
+def episodes(path: Path, names: ColumnNames, listener: Listener = SILENT) -> Iterator[RawEpisode]:
+    """Episodes of the dataset in this folder, or with this id."""
+    if names.ends or names.episode:
+        raise UsageError(f"{path}: Minari has separate episodes; leave --ends and --episode out.")
+    folder = locate(path) / "data"
     try:
         import minari
     except ImportError:
         raise missing_package("Minari", "minari") from None
     try:
-        dataset = minari.MinariDataset(path / "data") if (path / "data").exists() else minari.load_dataset(str(path))
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{path}: Minari cannot open it ({error}).") from None
-    for episode in dataset.iterate_episodes():
-        columns = {**_flat("observations", episode.observations), **_flat("actions", episode.actions)}
-        yield RawEpisode(f"{path}, episode {episode.id}", columns)
+        files = [file for file in folder.rglob("*") if file.is_file()]
+        with unchanged(*files):
+            _check_files(files)
+            dataset = minari.MinariDataset(folder)
+            for done, episode in enumerate(dataset.iterate_episodes()):
+                listener.progress(done, dataset.total_episodes)
+                columns = {**_flat("observations", episode.observations), **_flat("actions", episode.actions)}
+                where = f"{path}, episode {episode.id}"
+                yield RawEpisode(where, {name: columns[name] for name in names.needed(where, columns)})
+    except MvlError:
+        raise
+    except Exception as error:  # of Minari, Gymnasium or the library of the file format
+        raise DataError(f"{path}: Minari cannot read it ({' '.join(str(error).split())[:200]}).") from None
+
+
+def source_signals(path: Path, names: ColumnNames) -> Signals:
+    """Names by the spaces."""
+    return first_signals(episodes(path, names), names)
+
+
+def _check_files(files: list[Path]) -> None:
+    """Raise if a file links to others or claims far more bytes than it has; Minari itself does not check."""
+    for file in files:
+        if file.suffix == ".hdf5":
+            with hdf5_walk.opened(file) as walk:
+                for array in walk.arrays(walk.root).values():
+                    walk.check(array)
+        if file.suffix == ".parquet":
+            parquet.check(file)
 
 
 def _flat(name: str, thing: Any) -> dict[str, np.ndarray]:

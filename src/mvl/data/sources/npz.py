@@ -10,12 +10,11 @@ import numpy as np
 
 from mvl.data.dataset import Dataset
 from mvl.data.sources.archive import UNREADABLE
-from mvl.data.unpacking import headers, unpack
+from mvl.data.sources.restoring import NOTES, described, noted
+from mvl.data.unpacking import headers, in_place, unpack
 from mvl.errors import DataError
 
 REQUIRED = ("observations", "actions", "terminals")
-OPTIONAL = ("goals", "action_range")
-"""Further arrays that a file may have."""
 
 
 def folders(given: Path | None = None) -> list[Path]:
@@ -44,6 +43,16 @@ def load(path: Path, goals: GoalColumns | None = None, out_of_core: bool = False
 
     With `out_of_core`, the arrays are unpacked next to the file and stay on disk.
     """
+    return _load(path, str(path), goals, unpack if out_of_core else read)
+
+
+def load_in_place(path: Path, source: str) -> Dataset:
+    """The checked dataset of a file that is not compressed, whose arrays stay in it; `source` is for messages."""
+    return _load(path, source, None, in_place)
+
+
+def _load(path: Path, source: str, goals: GoalColumns | None, get: Callable[..., dict[str, np.ndarray]]) -> Dataset:
+    """The checked dataset of one file, whose large arrays come from `get`, a function of the path and their names."""
     extra = tuple(column for column in goals.columns if column not in REQUIRED) if goals else ()
     if not path.exists():
         raise DataError(f"{path} does not exist; check the path.")
@@ -53,12 +62,31 @@ def load(path: Path, goals: GoalColumns | None = None, out_of_core: bool = False
         raise DataError(f"{path}: has no {' and no '.join(missing)}; it has {', '.join(available) or 'nothing'}.")
     if len(available["observations"].shape) == 4:
         raise DataError(f"{path}: observations are images, which no recipe learns from yet; mvl data check reports on them.")
-    wanted = (*REQUIRED, *extra, *(name for name in OPTIONAL if name in available))
-    arrays = unpack(path, wanted) if out_of_core else read(path, wanted)
-    computed = np.asarray(goals.compute(*(arrays[column] for column in goals.columns)), np.float32) if goals else None
-    oracle = arrays.get("goals") if computed is None else computed
+    wanted = (*REQUIRED, *extra, *(["goals"] if "goals" in available else []))
+    arrays = get(path, wanted)
+    small = read(path, tuple(name for name in NOTES if name in available))
+    notes = noted(small)
     observations, actions, terminals = (arrays[name] for name in REQUIRED)
-    return Dataset.from_arrays(observations, actions, terminals, str(path), oracle, arrays.get("action_range"))
+    oracle, origin, goal_origin = arrays.get("goals"), notes.get("origin"), notes.get("goal_origin")
+    if goals:
+        oracle, goal_origin = _computed(goals, arrays, origin)
+    signals = described(notes["signals"], path) if "signals" in notes else None
+    limits = small.get("action_range")
+    return Dataset.from_arrays(observations, actions, terminals, source, oracle, limits, signals, origin, goal_origin)
+
+
+def _computed(
+    goals: GoalColumns, arrays: dict[str, np.ndarray], origin: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Computed goals, (rows, g), and what was subtracted from them.
+
+    If the file's observations have an origin, goals are computed from the original ones, and that of the origin is subtracted.
+    """
+    columns = [arrays[column] for column in goals.columns]
+    if origin is None or goals.columns != ("observations",):
+        return np.asarray(goals.compute(*columns), np.float32), None
+    goal_origin = np.asarray(goals.compute(origin[None]), np.float64)[0]
+    return np.asarray(goals.compute(columns[0] + origin) - goal_origin, np.float32), goal_origin
 
 
 def read(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -89,9 +117,18 @@ def load_pair(
     train, held_out_data = load(path, goals, out_of_core), load(validation, goals, out_of_core)
     if _sizes(train) != _sizes(held_out_data):
         raise DataError(f"{path} and {validation} differ in the dimensions of their observations or actions; make them equal.")
+    if _units(train) != _units(held_out_data):
+        raise DataError(f"{path} and {validation} differ in their origin, levels or range of actions; import them together.")
     return train, held_out_data
 
 
 def _sizes(dataset: Dataset) -> tuple[int, int]:
     """Dimensions of observations and actions."""
     return dataset.observations.shape[1], dataset.actions.shape[1]
+
+
+def _units(dataset: Dataset) -> list[object]:
+    """What the numbers of a dataset stand for."""
+    limits = (dataset.origin, dataset.goal_origin, dataset.action_range)
+    levels = [signal.levels for signal in dataset.signals.actions if signal.levels] if dataset.signals else []
+    return [None if array is None else array.tolist() for array in limits] + [levels]
