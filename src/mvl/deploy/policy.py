@@ -60,16 +60,16 @@ class LoadedPolicy:
         """Actions (..., a) for observations (..., d) and goals (..., g), or for one of each.
 
         Both are in the units of the source, as arrays or by the names of their parts: `{"joint_positions": ..., "gripper": ...}`.
-        With a history of k observations, those of earlier calls are remembered until `reset`; or give them all, (..., k d).
         Actions are in the units of the source if they were rescaled or discrete, otherwise in [-1, 1]. A policy that
         plans, or answers chunks of actions, remembers: each row is an episode, and it plans and asks its network anew when
-        the goals change, or after `reset`.
+        the goals change, or after `reset`. With a history of k, it remembers the observations of earlier calls until `reset`;
+        or give them all, (..., k d).
         """
         observation, goal = self._pursued(*self._checked(observation, goal))
         return self._original(self._execution.next(lambda: self._asked(observation, goal, temperature)))
 
     def act_chunk(self, observation: Given, goal: Given, temperature: float = 0.0) -> np.ndarray:
-        """All actions that the policy answers now, (..., steps, a), in the same units; `act` is not changed by this."""
+        """All actions that the policy answers now, (..., steps, a), in the units of `act`, whose own chunk goes on."""
         return self._original(self._asked(*self._pursued(*self._checked(observation, goal)), temperature))
 
     def _asked(self, observation: np.ndarray, goal: np.ndarray, temperature: float) -> np.ndarray:
