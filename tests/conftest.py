@@ -129,3 +129,26 @@ def data_file(tmp_path, dataset) -> Path:
     """Training and validation files of the random walks."""
     write_npz(tmp_path / "walk-val.npz", walk(seed=1))
     return write_npz(tmp_path / "walk.npz", dataset)
+
+
+@pytest.fixture(scope="session")
+def served_run(tmp_path_factory):
+    """A run with an untrained policy, a graph and a named goal, for tests of the server and the robots."""
+    from serving import with_graph
+    from untrained import untrained_by_name
+
+    from mvl.deploy.goals import add_goal
+
+    run = with_graph(untrained_by_name(tmp_path_factory.mktemp("served") / "run", "pointmaze-medium-navigate-v0"))
+    add_goal(run, "corner", np.array([20.0, 16.0]))
+    return run
+
+
+@pytest.fixture(scope="session")
+def offered(served_run):
+    """The policy of that run as a server offers it, compiled."""
+    from serving import served
+
+    made = served(served_run)
+    made.warm_up()
+    return made

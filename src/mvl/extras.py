@@ -27,6 +27,13 @@ def check_simulators(what: str, modules: tuple[str, ...] = SIMULATORS) -> None:
         )
 
 
+def check_server(what: str) -> None:
+    """Raise an error with the install command if a package that `what` needs to talk over the network is not installed."""
+    absent = missing("websockets", "msgpack")
+    if absent:
+        raise MvlError(f"{what} needs {' and '.join(absent)}; install with: pip install 'mollified-value-learning[serve]'")
+
+
 def how_to_install(absent: list[str]) -> str:
     """Shell command that installs these simulator modules."""
     command = "pip install 'mollified-value-learning[sim]'"

@@ -1,15 +1,20 @@
 """The benchmark: its formula and bars by hand, each kind of measurement once at toy size, files and pictures."""
 
 import json
+import shutil
+from dataclasses import replace
+from itertools import islice
 
+import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from mvl.bench import bars, growth, measures
+from mvl.bench import bars, growth, measures, serving
 from mvl.bench.bars import Bar
 from mvl.bench.machine import matmul_rate, million_rows, plain_operations, random_walk
 from mvl.bench.measures import measure, step
 from mvl.cli import main
+from mvl.runs.folder import RunFolder
 
 
 def test_operations_of_a_plain_step_by_hand():
@@ -74,7 +79,8 @@ def stand_in(kind, *arguments, cores=None, **settings):
         "evaluation": {"seconds": 1.0, "slow_seconds": 9.0, "episodes_per_second": 250.0},
         "command": {"seconds": 0.2 if "4" not in arguments else 0.4, "failed": 0.0},
         "training_memory": {"bytes": 2e9},
-        "arriving": {"seconds": 70.0, "until_0.6": 5.0, "until_0.95": 20.0, "build": 4.0, "act": 0.001, "replan": 0.01},
+        "arriving": {"seconds": 70.0, "until_0.6": 5.0, "until_0.95": 20.0, "build": 4.0, "act": 0.001, "replan": 0.01}
+        | {"served_p99": 0.001, "served_planned_p99": 0.003},
     }[kind]
 
 
@@ -86,15 +92,15 @@ def test_every_bar_is_taken_written_drawn_and_compared(tmp_path, monkeypatch, ca
     assert main(["bench", "--to", str(result), "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
     figures = json.loads(result.read_text())
-    assert len(figures["bars"]) == 21
+    assert len(figures["bars"]) == 23
     verdicts = {bar["name"].split(",")[0]: bar["passes"] for bar in figures["bars"] if "GCIVL" not in bar["name"]}
     assert [name for name, passes in verdicts.items() if not passes] == ["memory"]
-    assert out.count("passes") + out.count("falls short") == 21
+    assert out.count("passes") + out.count("falls short") == 23
     assert set(figures["growth"]) == set(growth.GROWTH)
     assert "hiql-mvl" in figures["recipes"]
     assert imread(picture).shape[1] > 900
     assert main(["bench", "--compare", str(result), str(result)]) == 0
-    assert capsys.readouterr().out.count("+0%") == 21
+    assert capsys.readouterr().out.count("+0%") == 23
     (tmp_path / "no.json").write_text("{}")
     capsys.readouterr()
     assert main(["bench", "--table", str(result)]) == 0
@@ -104,9 +110,35 @@ def test_every_bar_is_taken_written_drawn_and_compared(tmp_path, monkeypatch, ca
 
 
 @pytest.mark.slow
-def test_time_to_success_and_planning_are_measured():
+def test_time_to_success_and_planning_are_measured(monkeypatch):
     """On a few episodes and steps: nothing arrives, but the graph is built and asked."""
+    monkeypatch.setattr("mvl.bench.serving.latency", lambda run, plan: {"p99": len(plan)})
     found = measures.arriving(60, 2_000, "--episodes", "4")
     assert found["until_0.95"] >= found["until_0.6"] > 0
     assert 0 < found["act"] < found["replan"] < 10
     assert 0 < found["build"] < 60
+    assert (found["served_p99"], found["served_planned_p99"]) == (4, 5)
+
+
+def test_answers_of_a_server_process_are_timed(served_run, tmp_path, monkeypatch):
+    described = json.loads((served_run / "run.json").read_text())
+    described["data"]["observations"] = {"low": [0, 0], "high": [20, 20], "std": [5, 5]}
+    for file in ("checkpoint.safetensors", "graph.safetensors"):
+        shutil.copy(served_run / file, tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps(described))
+    for name, value in {"REQUESTS": 20, "EPISODE": 10, "HZ": 200.0}.items():
+        monkeypatch.setattr(serving, name, value)
+    found = serving.latency(tmp_path, "graph")
+    assert 0 < found["p50"] <= found["p99"] <= found["max"] < 5
+
+
+def test_episodes_lead_from_one_place_in_the_data_to_another(served_run, monkeypatch):
+    description = replace(RunFolder.open(served_run)[1], data={"observations": {"low": [0, 5], "high": [1, 6], "std": [1, 1]}})
+    monkeypatch.setattr(RunFolder, "open", lambda run: (None, description))
+    first, second = islice(serving.episodes(served_run, seed=0), 2)
+    assert len(first) == serving.EPISODE
+    assert np.allclose(first[-1]["observation"], first[0]["goal"])
+    assert not np.allclose(first[0]["goal"], second[0]["goal"])
+    states = np.array([message["observation"] for message in first + second])
+    assert (states >= [0, 5]).all()
+    assert (states <= [1, 6]).all()

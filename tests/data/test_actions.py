@@ -37,3 +37,11 @@ def test_levels_are_those_of_the_signals():
     assert ActionUnits.of(data) == ActionUnits(((-1.0, 0.0), (3.0, 1.0)), ((), (0.0, 1.0)))
     plain = replace(data, signals=Signals(actions=(Signal("arm", ("x", "y")),)))
     assert ActionUnits.of(plain).counts == ()
+
+
+def test_normalized_is_the_inverse_of_original():
+    units = ActionUnits(((-2.0, 0.0, 0.0), (2.0, 1.0, 1.0)), ((), (), (0.0, 10.0, 50.0)))
+    actions = np.float32([[0.5, -1.0, 2], [-1.0, 1.0, 0]])
+    assert np.allclose(units.normalized(units.original(actions)), actions)
+    assert units.normalized(np.float32([2.0, 0.5, 12.0])).tolist() == [1.0, 0.0, 1.0]
+    assert ActionUnits().normalized(actions) is actions

@@ -27,9 +27,10 @@ def untrained(
     simulated: bool = True,
     shapes=(2, 2, 2),
     name: str = "small",
+    data: dict | None = None,
 ) -> Path:
-    """A run with a checkpoint of step 0."""
-    data = {"path": None, "sha256": None, "action_range": None}
+    """A run with a checkpoint of step 0; `data` has further entries of its description's data."""
+    data = {"path": None, "sha256": None, "action_range": None, **(data or {})}
     numbers, sizes = tuple(range(seeds)), Shapes(*shapes)
     about = find_task(task) if simulated else Task(data=Path(task))
     experiment = Experiment(about, recipe, Schedule(), name, None, numbers, DataOptions(out_of_core=False))

@@ -227,3 +227,13 @@ def test_resuming_with_another_arithmetic_is_said(run, monkeypatch, capsys):
     resume(run, steps=60)
     now = "native True before, False now"
     assert f"the run continues with another arithmetic ({now}): its last digits will differ" in capsys.readouterr().err
+
+
+def test_a_description_has_the_ranges_of_the_observations(dataset):
+    from mvl.runs.data import origin_of
+
+    observations = dataset.observations
+    ranges = origin_of(None, dataset)["observations"]
+    assert ranges["low"] == observations.min(axis=0).tolist()
+    assert ranges["high"] == observations.max(axis=0).tolist()
+    assert ranges["std"] == pytest.approx(observations.std(axis=0).tolist(), rel=1e-5)

@@ -154,7 +154,7 @@ def arriving(nodes: int = 2000, steps: int = 30_000, *generate: str) -> Measurem
             f"until_{share}": min((row["step"] / speed for row in rows if row["overall"] >= share), default=float("inf"))
             for share in (0.6, 0.95)
         }
-        return {"seconds": steps / speed, **times, **_planning(run)}
+        return {"seconds": steps / speed, **times, **_planning(run), **_serving(run)}
 
 
 def _planning(run: Path) -> Measurement:
@@ -176,6 +176,14 @@ def _planning(run: Path) -> Measurement:
         policy.act(state, goal)
 
     return {"build": building, "act": acting, "replan": sorted(_timed(replan) for _ in range(21))[10]}
+
+
+def _serving(run: Path) -> Measurement:
+    """Seconds from a client's request to the server's answer, without and with a plan."""
+    from mvl.bench.serving import latency
+
+    found = {"served": latency(run, "none"), "served_planned": latency(run, "graph")}
+    return {f"{kind}_{name}": seconds for kind, times in found.items() for name, seconds in times.items()}
 
 
 def training_memory(data: str) -> Measurement:

@@ -24,6 +24,9 @@ def run(argv: list[str]) -> None:
         "--execute", choices=("open", "blended"), help="how chunks of actions are executed (default: as in training)"
     )
     parser.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to play in (default: the run's own)")
+    parser.add_argument(
+        "--task", metavar="TASK", help="play in the environment of this task, for example a -disturbed one (default: the run's)"
+    )
     add_own_code(parser)
     options = parser.parse_all(argv)
     import_own_code(options)
@@ -44,6 +47,7 @@ def run(argv: list[str]) -> None:
             seed=options.seed,
             workers=options.workers,
             env=options.env,
+            task=options.task,
             plan=options.plan,
             execute=options.execute,
             report=report,

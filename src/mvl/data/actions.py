@@ -40,6 +40,18 @@ class ActionUnits(NamedTuple):
         found = [np.asarray(values, np.float32)[np.rint(one).astype(int)] if values else other for values, one, other in pairs]
         return np.stack(found, axis=-1)
 
+    def normalized(self, actions: np.ndarray) -> np.ndarray:
+        """Actions in the units of the source, (..., a), as those of a policy: the inverse of `original`."""
+        scaled = actions
+        if self.limits is not None:
+            low, high = np.asarray(self.limits, np.float32)
+            scaled = 2 * (actions - low) / (high - low) - 1
+        if not self.levels:
+            return scaled
+        pairs = zip(self.levels, np.moveaxis(actions, -1, 0), np.moveaxis(scaled, -1, 0), strict=True)
+        found = [np.abs(np.subtract.outer(one, values)).argmin(axis=-1) if values else other for values, one, other in pairs]
+        return np.stack(found, axis=-1).astype(np.float32)
+
     def to_json(self) -> dict[str, Any]:
         return {"action_range": self.limits, "action_levels": self.levels or None}
 

@@ -1,6 +1,7 @@
 """Trained policies from run folders: act(observation, goal)."""
 
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,14 @@ class LoadedPolicy:
         self._goals = None
         self._execution.reset()
         self._recent.reset()
+
+    def copy(self) -> "LoadedPolicy":
+        """The same policy with a state of its own (path, chunk, history, draws), for another episode at the same time."""
+        other = copy(self)
+        for name in ("_follower", "_execution", "_recent"):
+            setattr(other, name, copy(getattr(self, name)))
+        other.reset()
+        return other
 
     def _pursued(self, observation: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The states, with their history, and the goals to pursue now: those given, or sub-goals of a plan."""

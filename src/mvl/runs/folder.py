@@ -44,7 +44,7 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, units of its actions (`ActionUnits`), names and origin (`Inputs`).
+    """Path and SHA-256 of the training file, units of its actions (`ActionUnits`), names and origin (`Inputs`), ranges.
 
     `added` are files with more demonstrations, each with `path`, `sha256` and `held_out`.
     """
@@ -127,6 +127,7 @@ class RunFolder:
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
         self.tracking_file = path / "tracking.json"
+        self.goals_file = path / "goals.json"
         self.lock_file = path / ".lock"
 
     @property
@@ -142,6 +143,7 @@ class RunFolder:
             self.graph_file,
             self.plans_file,
             self.tracking_file,
+            self.goals_file,
         )
 
     @staticmethod

@@ -43,10 +43,11 @@ class Record:
 
     @classmethod
     def of_run(cls, run: Path) -> "Record":
-        """The record of a finished run folder. Of the path of its data only the name is kept."""
+        """The record of a finished run folder. Of the path of its data only the name is kept, and ranges are left out."""
         folder, description = RunFolder.open(run)
         described = json.loads(folder.description_file.read_text())
         described["data"]["path"] = Path(described["data"]["path"]).name
+        described["data"].pop("observations", None)  # only a policy, which a record does not have, needs them
         rows = [{name: row[name] for name in EVALUATED if name in row} for row in metrics.read(folder.evaluations_file)]
         measured = {"surface": folder.surface_file, "plans": folder.plans_file}
         extra = {name: json.loads(file.read_text()) for name, file in measured.items() if file.exists()}

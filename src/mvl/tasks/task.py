@@ -19,6 +19,7 @@ from mvl.tasks.simulator import LIMIT, GymSimulator, Simulator
 if TYPE_CHECKING:
     from mvl.data.dataset import Dataset
     from mvl.data.episodes import Generator, Size
+    from mvl.data.raw import Recording
     from mvl.tasks.maze import Maze
 
 
@@ -97,6 +98,8 @@ class Task:
     """Makes a generator of episodes of data."""
     size: Size | None = None
     """Size of the published dataset, and of a generated one."""
+    recording: Callable[[dict[str, np.ndarray]], Recording] | None = None
+    """Turns the columns of a generated episode into what a lab would have recorded of it."""
     fetch: Callable[..., list[Path]] | None = None
     """Fetches both files of the dataset: (name, folder or None, addresses to look at first or None, report) -> paths."""
     origin: str = ""
