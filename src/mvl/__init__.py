@@ -9,7 +9,7 @@ from typing import Any
 _MODULES = {
     "train": "mvl.runs.training",
     "train_more": "mvl.runs.more",
-    "evaluate": "mvl.runs.evaluation",
+    "evaluate": "mvl.runs.judging",
     "load_policy": "mvl.deploy.policy",
     "Dataset": "mvl.data.dataset",
     "Experiment": "mvl.experiment",

@@ -10,7 +10,7 @@ pytest.importorskip("mink")
 
 from mvl.cli import main
 from mvl.data import generation
-from mvl.errors import MvlError, UsageError
+from mvl.errors import DataError, MvlError, UsageError
 from mvl.tasks import datasets, find_task
 from mvl.tasks.panda import LIMITS, job
 from mvl.tasks.panda.demonstrator import ATTEMPTS, PandaGenerator
@@ -161,6 +161,12 @@ def test_what_has_no_recordings_is_told(tmp_path):
     with pytest.raises(MvlError, match="file is not a folder"):
         datasets.generate(TASK, tmp_path, raw=tmp_path / "file")
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_missing_data_can_be_made_but_not_fetched(tmp_path):
+    with pytest.raises(DataError) as error:
+        TASK.find_data(tmp_path)
+    assert str(error.value).endswith(f"make it with: mvl data generate panda-reach-grasp-v0 --data {tmp_path}")
 
 
 @pytest.fixture(scope="module")

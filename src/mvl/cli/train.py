@@ -6,7 +6,7 @@ from argparse import BooleanOptionalAction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser, add_own_code, count, import_own_code, natural, own_task, seed, share
+from mvl.cli.parser import Parser, add_env, add_own_code, count, import_own_code, natural, own_task, seed, share
 from mvl.errors import UsageError
 from mvl.extras import TRACKERS
 
@@ -31,7 +31,7 @@ def parser() -> Parser:
         choice.add_argument(
             f"--{axis}", metavar="NAME", help=f"use this {axis} instead of the recipe's; your own as module:Class"
         )
-    choice.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate a data file's policy in")
+    add_env(choice, "Gymnasium environment to evaluate a data file's policy in")
     add_own_code(choice)
     _add_run(made)
     many = made.add_argument_group("several devices")
@@ -153,7 +153,7 @@ def _experiment(options: Any, task: str | None, words: list[str]) -> "Experiment
     from mvl.tasks import Task
 
     base = Experiment.from_preset(
-        own_task(task, options.env) if task else Task(),
+        own_task(task, options.env, options.goals) if task else Task(),
         options.recipe,
         options.preset,
         parts={axis: getattr(options, axis) for axis in AXES if getattr(options, axis)},

@@ -126,6 +126,7 @@ class RunFolder:
         self.surface_file = path / "surface.json"
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
+        self.held_out_file = path / "held_out.json"
         self.tracking_file = path / "tracking.json"
         self.goals_file = path / "goals.json"
         self.lock_file = path / ".lock"
@@ -142,6 +143,7 @@ class RunFolder:
             self.surface_file,
             self.graph_file,
             self.plans_file,
+            self.held_out_file,
             self.tracking_file,
             self.goals_file,
         )

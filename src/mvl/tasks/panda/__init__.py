@@ -25,7 +25,7 @@ LIMITS = {"reach-grasp": 200, "pick-place": 300}
 VARIANTS = ("", "object", "menagerie")
 """The object is not seen; it is seen, and stands anywhere; as the first, with MuJoCo Menagerie's model of the arm."""
 DEMONSTRATIONS = Size(episodes=100, rows=0, validation_episodes=10)
-"""As many as in the paper; they differ in length."""
+"""As many as in the paper."""
 VIEW = ViewerCamera((0.74, -0.54, 0.4), 1.6, 0.3, 1, "x 1")
 
 
@@ -88,7 +88,7 @@ def _camera(env: Any) -> Any:
     import mujoco
 
     view = mujoco.MjvCamera()
-    view.lookat[:], view.distance, view.azimuth, view.elevation = (0.38, 0.0, 0.22), 1.45, 148, -22
+    view.lookat[:], view.distance, view.azimuth, view.elevation = (0.38, 0.0, 0.26), 1.36, 148, -23
     return view
 
 

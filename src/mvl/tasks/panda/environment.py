@@ -60,11 +60,12 @@ class Panda(Base):
     """A Panda on a table with a cube. `make_env` makes a Gymnasium environment of it.
 
     Observation: seven joint positions in rad, the gripper (1 closed, 0 open), and in `-object` tasks the position and the
-    quaternion of the cube. Action, in [-1, 1]: changes of the seven joints' targets, where 1 stands for DELTA rad, and the
-    gripper's target, closed if positive. A goal is the last observation of a demonstration.
+    quaternion of the cube. Action, in [-1, 1]: changes of the seven joints' targets, where 1 stands for 0.06 rad (DELTA), and
+    the gripper's target, closed if positive. A goal is the last observation of a demonstration.
 
-    Grasping succeeds when both fingers touch the cube and its lower side is LIFT above the table. Placing succeeds when the
-    cube rests on the table within NEAR of its place, and no finger touches it. An episode ends with success.
+    Grasping succeeds when both fingers touch the cube and its lower side is at least 3 cm above the table (LIFT). Placing
+    succeeds when the cube rests on the table within 3 cm of its place (NEAR) and no finger touches it; at rest is slower than
+    5 cm/s (SLOW) and at most 1 cm above the table (RESTING). An episode ends with success.
     """
 
     def __init__(self, job: Job, disturbances: Disturbances, arm: str) -> None:
