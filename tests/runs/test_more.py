@@ -60,6 +60,9 @@ def test_it_trains_on_the_old_and_the_new_data(trained, child):
     train_data, held_out = data_of(RunFolder.open(child)[1], None, child)
     assert len(train_data.ends) == 6 + 4
     assert len(held_out.ends) == 2 + 2
+    described = RunFolder.open(child)[1].data
+    assert described["rows"] == len(train_data.transitions)
+    assert described["observations"]["low"] == train_data.observations.min(axis=0).tolist()
     assert [row["step"] for row in metrics.read(child / "metrics.jsonl")] == [10, 10, 20, 20, 30, 30, 40, 40]
 
 

@@ -160,6 +160,8 @@ def test_a_tracker_that_joins_later_gets_the_rows_before(whole, tmp_path):
 
 
 def test_weights_and_biases_stays_on_this_machine_and_continues_the_same_run(run, alone, monkeypatch):
+    import wandb
+
     monkeypatch.delenv("WANDB_MODE", raising=False)
     said = []
     for steps in ((100, 200), (200, 300)):
@@ -169,6 +171,7 @@ def test_weights_and_biases_stays_on_this_machine_and_continues_the_same_run(run
             tracking.log(step, rows_of(step))
         tracking.finish()
         time.sleep(1.1)  # its files are named by the second
+    wandb.teardown()  # ends its own process
     assert [(row["_step"], row["value/loss"]) for row in wandb_rows(run)] == [(100, 0.1), (200, 0.2), (300, 0.3)]
     assert len({file.name for file in run.glob("wandb/offline-run-*/*.wandb")}) == 1  # the name is that of the run
     assert all(line.startswith(f"tracking with wandb; upload it with: wandb sync {run}/wandb/offline-run-") for line in said)

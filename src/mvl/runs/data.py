@@ -79,8 +79,13 @@ def statistics_of(dataset: Dataset, normalization: Normalization | None, history
 def origin_of(path: Path | None, data: Dataset) -> dict[str, Any]:
     """The entry `data` of a run's description."""
     where = {"path": str(path.resolve()), "sha256": fingerprint(path)} if path else {"path": None, "sha256": None}
+    return {**where, **contents_of(data)}
+
+
+def contents_of(data: Dataset) -> dict[str, Any]:
+    """What a run's description says of its training data, but for where it is."""
     entries = {**ActionUnits.of(data).to_json(), **Inputs.of(data).to_json(), "observations": ranges_of(data)}
-    return {**where, "rows": len(data.transitions), **entries}
+    return {"rows": len(data.transitions), **entries}
 
 
 def ranges_of(data: Dataset) -> dict[str, list[float]]:

@@ -24,7 +24,7 @@ from mvl.learn.learner import State
 from mvl.learn.loop import initial_state
 from mvl.machine import free_memory
 from mvl.runs import tracking
-from mvl.runs.data import data_of, shapes_of, statistics_of
+from mvl.runs.data import contents_of, data_of, shapes_of, statistics_of
 from mvl.runs.distributed import Team
 from mvl.runs.folder import Description, RunFolder
 from mvl.runs.restore import learner_of
@@ -119,7 +119,7 @@ def _described(
         experiment=replace(experiment, data=replace(experiment.data, out_of_core=False)),
         fitted=experiment.recipe.fit(statistics_of(train, parent.normalization, learning.history)),
         shapes=shapes_of(train, learning),
-        data={**parent.data, "rows": len(train.transitions), "added": [*parent.data.get("added", ()), added]},
+        data={**parent.data, **contents_of(train), "added": [*parent.data.get("added", ()), added]},
         normalization=parent.normalization,
         parent={**origin, "changes": changes},
     )
