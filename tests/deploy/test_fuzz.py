@@ -10,7 +10,7 @@ import socket
 import msgpack
 import numpy as np
 import pytest
-from serving import serving
+from serving import arm_run, served, serving
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -18,8 +18,10 @@ from mvl.client import Client
 from mvl.deploy.messages import pack, unpack
 
 FRAMES = int(os.environ.get("MVL_FUZZ_FRAMES", "300"))
-VALID = pack({"observation": np.float32([1, 2]), "goal": np.float32([3, 4]), "timestamp": 1.7e9, "prompt": "corner"})
-KEYS = ["observation", "observation/state", "observation/joints", "goal", "prompt", "timestamp", "reset", "", "x"]
+POINT = {"observation": np.float32([1, 2]), "goal": np.float32([3, 4]), "prompt": "corner"}
+ARM = {"observation/joint_position": np.float64([1000, 0]), "observation/gripper": 1, "goal": np.array([1000, 0, 1])}
+KEYS = ["observation", "observation/state", "observation/joint_position", "observation/gripper", "observation/x"]
+KEYS += ["goal", "goal/joint_position", "goal/gripper", "prompt", "timestamp", "reset", ""]
 DTYPES = ["<f4", ">f8", "|u1", "<i8", "|b1", "O", "<c8", "|V8", "<U3", "f4,f4", "(2,)f4", "<f3", "", "<f4" * 9]
 SIMPLE = [None, True, False, 0, -1, 2**63, 1e308, np.nan, -np.inf, "", "corner", "\0", b"\xff", [], {}, [[]], [0.5, 0.5]]
 NUMBERS = [0.0, 1.0, -5.0, np.nan, np.inf, 1e30]
@@ -29,9 +31,9 @@ HANDSHAKE = (
 )
 
 
-def damaged(draw):
+def damaged(draw, valid):
     """A valid message with bytes changed, removed and inserted."""
-    frame = bytearray(VALID)
+    frame = bytearray(pack(valid))
     for _ in range(draw.randint(1, 6)):
         place = draw.randrange(len(frame))
         change = draw.randrange(3)
@@ -56,21 +58,22 @@ def thing(draw, depth=0):
     return {draw.choice(KEYS): thing(draw, depth + 1) for _ in range(draw.randrange(3))}
 
 
-def packed(draw):
-    message = {draw.choice(KEYS): thing(draw) for _ in range(draw.randrange(5))}
+def packed(draw, valid):
+    """A valid message or none, with some entries that are anything."""
+    message = {**draw.choice([valid, {}]), **{draw.choice(KEYS): thing(draw) for _ in range(draw.randrange(4))}}
     array = lambda one: {b"__ndarray__": True, b"data": one.tobytes(), b"dtype": one.dtype.str, b"shape": list(one.shape)}
     return msgpack.packb(message, default=array)
 
 
-def text(draw):
+def text(draw, valid):
     return "".join(chr(draw.randrange(0xD800)) for _ in range(draw.randrange(20)))
 
 
-def frame_of(draw):
-    return draw.choice([damaged, packed, packed, text, lambda draw: draw.randbytes(draw.randrange(200))])(draw)
+def noise(draw, valid):
+    return draw.randbytes(draw.randrange(200))
 
 
-def check_answer(answer):
+def check_answer(answer, actions):
     """An answer is an action that a robot can carry out, or that the reset is done; anything else is a sentence."""
     if isinstance(answer, str):
         assert answer.endswith((".", "?", "..."))
@@ -78,27 +81,36 @@ def check_answer(answer):
         return
     message = unpack(answer)
     if message != {"reset": True}:
-        assert message["actions"].shape == (1, 2)
+        assert message["actions"].shape == (1, actions)
         assert np.isfinite(message["actions"]).all()
 
 
-def test_random_frames_are_answered_or_refused(offered, capsys):
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    """A policy with named parts, an origin, levels, a history and chunks."""
+    return served(arm_run(tmp_path_factory.mktemp("arm") / "run", history=2, chunk=3))
+
+
+@pytest.mark.parametrize(("policy", "valid"), [("offered", POINT), ("arm", ARM)])
+def test_random_frames_are_answered_or_refused(policy, valid, request, capsys):
+    offered = request.getfixturevalue(policy)
     draw, answered, refused, connection = random.Random(0), 0, 0, None
     with serving(offered) as address:
         for _ in range(FRAMES):
             if connection is None:
                 connection = connect(address, compression=None)
                 connection.recv(timeout=10)
-            connection.send(frame_of(draw))
+            make = draw.choice([damaged, packed, packed, text, noise])
+            connection.send(make(draw, valid))
             answer = connection.recv(timeout=10)
-            check_answer(answer)
+            check_answer(answer, offered.actions)
             answered += isinstance(answer, bytes)
             if isinstance(answer, str):
                 refused, connection = refused + 1, closed(connection)
         with Client(address) as client:
-            assert "actions" in client.infer({"observation": np.zeros(2), "goal": np.ones(2)})
-    assert answered > 0
-    assert refused > FRAMES / 2
+            assert "actions" in client.infer(valid)
+    assert answered > FRAMES / 20
+    assert refused > FRAMES / 5
     assert "Traceback" not in capsys.readouterr().err
 
 

@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from serving import FAR, write_far
 
 from conftest import walk, write_npz
 from mvl.data.actions import ActionUnits
@@ -35,7 +36,7 @@ class Gripper(Plane):
 
 
 def simulated(env=Plane):
-    return SimulatedRobot(Task(env=env, data="none.npz", units=ActionUnits(((-2.0, -2.0), (2.0, 2.0)))), Start(1, 0))
+    return SimulatedRobot(Task(env=env, data="none.npz", action_units=ActionUnits(((-2.0, -2.0), (2.0, 2.0)))), Start(1, 0))
 
 
 def test_a_simulator_moves_by_one_step_for_each_command_in_its_own_units():
@@ -72,10 +73,8 @@ def test_a_log_is_replayed_row_by_row(tmp_path):
 
 def test_a_log_is_replayed_in_the_units_of_its_source(tmp_path):
     data = walk(episodes=1, rows=3)
-    arrays = {"observations": data.observations, "actions": data.actions, "terminals": [False, False, True]}
-    np.savez(tmp_path / "log.npz", **arrays, origin=np.array([1e6, 0.0]))
-    with LoggedRobot(tmp_path / "log.npz") as robot:
-        assert np.allclose(robot.read()["observation"] - [1e6, 0], data.observations[0], atol=1e-8)
+    with LoggedRobot(write_far(tmp_path / "log.npz", data)) as robot:
+        assert np.allclose(robot.read()["observation"] - FAR, data.observations[0], atol=1e-8)
 
 
 def test_what_is_read_and_sent_is_recorded(tmp_path):

@@ -4,38 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from serving import served
-from untrained import untrained
+from serving import arm_run, served
 
 import mvl
-from conftest import small_recipe
-from mvl.data.actions import ActionUnits
-from mvl.data.inputs import Inputs
-from mvl.data.signals import Signal, Signals
 from mvl.deploy.limits import Limits
 from mvl.deploy.messages import pack
 from mvl.deploy.session import Session
 from mvl.errors import UsageError
 
-STATE = (Signal("joint_position", ("joint_1", "joint_2"), "rad"), Signal("gripper", ("gripper",)))
-MOVES = (Signal("delta", ("delta_1", "delta_2"), "rad"), Signal("close", ("close",), levels=(10.0, 20.0)))
-INPUTS = Inputs(Signals(STATE, MOVES, hz=20.0), (1000.0, 0.0, 0.0), (1000.0, 0.0, 0.0))
-UNITS = ActionUnits(((-0.5, -0.5, 0.0), (0.5, 0.5, 1.0)), ((), (), (10.0, 20.0)))
-RANGES = {"observations": {"low": [-1.0, -1.0, 0.0], "high": [1.0, 1.0, 1.0], "std": [0.5, 0.5, 0.5]}}
 GOAL = np.array([1000.5, 0.5, 1.0])
-
-
-def arm(path, history=1, chunk=1):
-    recipe = small_recipe("bc")
-    recipe = replace(recipe, learning=replace(recipe.learning, history=history, chunk=chunk))
-    shapes = (3 * history, 3, 3, 0, history == 1, (0, 0, 2), chunk)
-    data = {**INPUTS.to_json(), **UNITS.to_json(), **RANGES}
-    return untrained(path, recipe, task="arm.npz", simulated=False, shapes=shapes, data=data)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return arm(tmp_path_factory.mktemp("arm") / "run", history=2, chunk=3)
+    return arm_run(tmp_path_factory.mktemp("arm") / "run", history=2, chunk=3)
 
 
 def ask(session, **message):
@@ -95,7 +77,7 @@ def test_levels_are_not_limited(run):
 
 
 def test_all_actions_of_a_chunk_on_request(tmp_path):
-    run = arm(tmp_path / "run", chunk=3)
+    run = arm_run(tmp_path / "run", chunk=3)
     session = Session(replace(served(run), chunks=True))
     assert session.metadata["action_horizon"] == 3
     answer = ask(session, observation=walk(0)[0], goal=GOAL)["actions"]

@@ -1,13 +1,20 @@
 """A policy server in a thread of the test, a proxy before it that can stall, and a robot that notes what it is told."""
 
 import asyncio
+import json
 import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import numpy as np
+from untrained import untrained
 
+from conftest import small_recipe
+from mvl.data.actions import ActionUnits
+from mvl.data.inputs import Inputs
+from mvl.data.signals import Signal, Signals
 from mvl.deploy.limits import Limits
 from mvl.deploy.policy import load_policy
 from mvl.deploy.server import address, listening
@@ -15,6 +22,14 @@ from mvl.deploy.session import Served
 from mvl.planning.graph import Graph, Places, build
 from mvl.planning.storage import Stored, save
 from mvl.runs.folder import RunFolder
+
+FAR = np.array([1e6, 0.0])
+
+STATE = (Signal("joint_position", ("joint_1", "joint_2"), "rad"), Signal("gripper", ("gripper",)))
+MOVES = (Signal("delta", ("delta_1", "delta_2"), "rad"), Signal("close", ("close",), levels=(10.0, 20.0)))
+INPUTS = Inputs(Signals(STATE, MOVES, hz=20.0), (1000.0, 0.0, 0.0), (1000.0, 0.0, 0.0))
+UNITS = ActionUnits(((-0.5, -0.5, 0.0), (0.5, 0.5, 1.0)), ((), (), (10.0, 20.0)))
+RANGES = {"observations": {"low": [-1.0, -1.0, 0.0], "high": [1.0, 1.0, 1.0], "std": [0.5, 0.5, 0.5]}}
 
 
 def straight(observations, goals):
@@ -56,6 +71,24 @@ def serving(offered, token=""):
         done[1].call_soon_threadsafe(done[2].set)
         thread.join(10)
         assert not thread.is_alive()
+
+
+def arm_run(path, history=1, chunk=1):
+    """A run of an arm whose data has names, an origin, and a gripper with two levels."""
+    recipe = small_recipe("bc")
+    recipe = replace(recipe, learning=replace(recipe.learning, history=history, chunk=chunk))
+    shapes = (3 * history, 3, 3, 0, history == 1, (0, 0, 2), chunk)
+    data = {**INPUTS.to_json(), **UNITS.to_json(), **RANGES}
+    return untrained(path, recipe, task="arm.npz", simulated=False, shapes=shapes, data=data)
+
+
+def write_far(path, data):
+    """A dataset of two dimensions as an import writes one that is far from zero."""
+    signals = Signals((Signal("place", ("x", "y")),), (Signal("move", ("u", "v")),))
+    terminals = np.isin(np.arange(len(data.observations)), data.ends)
+    arrays = {"observations": data.observations, "actions": data.actions, "terminals": terminals}
+    np.savez(path, **arrays, origin=FAR, signals=json.dumps(signals.to_json()))
+    return path
 
 
 class Proxy:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, share
+from mvl.cli.parser import Parser, add_env, add_own_code, count, not_negative, own_task, share
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
     what.add_argument("--preset", default=preset, help="laptop (minutes), cpu (as in the committed results) or paper (its sizes)")
     what.add_argument("--seeds", type=count, default=seeds, help="seeds per cell of the table")
     own = parser.add_argument_group("your own")
-    own.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate policies of data files in")
+    add_env(own, "Gymnasium environment to evaluate policies of data files in")
     own.add_argument("--held-out", type=share, help="hold out this share of the episodes instead of a -val file")
     add_own_code(own)
     where = parser.add_argument_group("where")
@@ -105,12 +105,11 @@ def split(argv: list[str]) -> tuple[list[str], list[str]]:
     return argv[:at], argv[at + 1 :]
 
 
-def playable(name: str, env: str | None) -> "Task":
-    """The task of this name, or of a data file with the environment `env`; it must have an environment to evaluate in."""
-    task = own_task(str(Path(name).resolve()) if name.endswith(".npz") else name, None if "." not in name else env)
-    if not task.simulated:
-        raise UsageError(f"{name} has no environment to compare policies in; name one with --env module:function.")
-    return task
+def named_task(name: str, options: Namespace) -> "Task":
+    """The task of this name, or of a data file: with the environment that the options name, or without one."""
+    if not name.endswith(".npz"):
+        return own_task(name, None)
+    return own_task(str(Path(name).resolve()), options.env, options.goals)
 
 
 def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":

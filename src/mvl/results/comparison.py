@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mvl.evaluation.held_out.measures import BEST
 from mvl.experiment import Experiment
 from mvl.recipes import paper
 from mvl.recipes.families import canonical
 from mvl.results.aggregate import aggregate_table
 from mvl.results.average import MEANING, Average, averages
+from mvl.results.held_out import held_out_table
 from mvl.results.highlight import Highlighter, highlighter
 from mvl.results.results import Result, published_text
 from mvl.results.table import Marked, Table
@@ -29,10 +31,14 @@ AGREEMENT = (
     "Agreement: = where the interval and the paper's mean ± std overlap, > where ours lies above, < below, "
     "? where one seed cannot say."
 )
-BEST = "{columns}: the best evaluation of each seed, the protocol under which these numbers were published first."
+BEST_EVALUATION = "{columns}: the best evaluation of each seed, the protocol under which these numbers were published first."
 HIGHLIGHT = (
     "Highlighted, ours and the paper's apart: bold (in text *) within 5 {unit} of the best in the row, "
     "italic (+) a mollified column above its plain one."
+)
+WITHOUT_ENVIRONMENT = (
+    f"Tasks without an environment: {BEST} in percent instead of success, the share of held-out goals that rollouts reach in a "
+    "model learned from the training data."
 )
 COLUMNS = ("row", "column", "ours", "paper", "", "seeds", "steps")
 CSV_COLUMNS = (
@@ -56,6 +62,8 @@ PLAIN = Style()
 def comparison(plan: Plan, found: Sequence[Result], style: Style = PLAIN) -> Table:
     """A row for each cell and for averages, then the columns over all tasks, then the computing time."""
     across_tasks = aggregate_table(found)
+    judged = [result for result in found if not result.simulated]
+    measures = held_out_table(judged)
     runs = {seed.run for result in found for seed in result.seeds}
     cost = f"{len(runs)} finished runs, {duration(_seconds(found))} of process time in all."
     lines, notes = _lines(plan, found, style), _notes(plan, found, style)
@@ -65,7 +73,7 @@ def comparison(plan: Plan, found: Sequence[Result], style: Style = PLAIN) -> Tab
         f"{plan.name}: {plan.title}",
         notes,
         labels=2,
-        below=[*([across_tasks] if across_tasks.rows else []), cost],
+        below=[*(extra for extra in (measures, across_tasks) if extra.rows), cost],
         as_csv=Table(CSV_COLUMNS, [_csv_row(result) for result in found]),
         as_latex=_grid(lines, notes),
     )
@@ -119,9 +127,11 @@ def _as_it_is(column: str, text: str) -> str:
 def _notes(plan: Plan, found: Sequence[Result], style: Style) -> list[str]:
     """Paragraphs that explain the numbers."""
     about = paper.TABLES.get(plan.name)
-    notes = [(SUCCESS_WITH_STD if style.with_std else SUCCESS) + AGREEMENT]
+    simulated = [result.simulated for result in found]
+    notes = [(SUCCESS_WITH_STD if style.with_std else SUCCESS) + AGREEMENT] if any(simulated) else []
+    notes += [] if all(simulated) else [WITHOUT_ENVIRONMENT]
     best = dict.fromkeys(result.cell.column for result in found if result.cell.best)
-    notes += [BEST.format(columns=", ".join(best))] if best else []
+    notes += [BEST_EVALUATION.format(columns=", ".join(best))] if best else []
     if made := averages(plan, found):
         notes.append(MEANING.format(name=made[0].label, rows=len(made[0].results)))
     if style.highlight:

@@ -6,8 +6,9 @@ from mvl.recipes.paper import Published
 from mvl.results.statistics import Estimate, estimate, mean_std
 from mvl.runs import metrics
 from mvl.runs.folder import RunFolder
+from mvl.runs.judging import measures_of
 from mvl.studies.plan import Cell, Plan
-from mvl.studies.store import Seed, runs_of
+from mvl.studies.store import Seed, judged, runs_of
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,11 @@ class Result:
     @property
     def column(self) -> str:
         return self.cell.column
+
+    @property
+    def simulated(self) -> bool:
+        """Whether there is an environment; otherwise the measure `BEST` takes the place of success."""
+        return self.cell.experiment is None or self.cell.experiment.task.simulated
 
     @property
     def values(self) -> list[float]:
@@ -96,14 +102,17 @@ def estimate_text(found: Estimate, seeds: int) -> str:
     return f"{found.mean:.0f}" if seeds == 1 else f"{found.mean:.0f} [{found.low:.0f}, {found.high:.0f}]"
 
 
-def results(plan: Plan) -> list[Result]:
-    """The result of every cell, with those of the plan's seeds that are finished."""
+def results(plan: Plan, save: bool = True) -> list[Result]:
+    """The result of every cell, with those of the plan's seeds that are finished.
+
+    Without an environment seeds are judged by held-out measures; those not yet computed are saved in the runs, if wanted.
+    """
     finished = {experiment: runs_of(experiment, plan.store, plan.data, plan.unpacked).finished for experiment in plan.experiments}
     found = []
     for cell in plan.cells:
         seeds = [finished[cell.experiment].get(seed) for seed in plan.seeds] if cell.experiment else []
         found.append(Result(cell, tuple(_best(seed) if cell.best else seed for seed in seeds if seed)))
-    return found
+    return [result if result.simulated else with_measures(result, save) for result in found]
 
 
 def _best(seed: Seed) -> Seed:
@@ -111,6 +120,20 @@ def _best(seed: Seed) -> Seed:
     rows = [row for row in metrics.read(RunFolder(seed.run).evaluations_file) if row["seed"] == seed.number]
     best = max(rows, key=lambda row: float(row["overall"]))
     return replace(seed, overall=best["overall"], tasks=tuple(best["tasks"]))
+
+
+def with_measures(result: Result, save: bool = True) -> Result:
+    """The result with held-out measures of every seed, computed where they are missing, and saved in the runs if wanted.
+
+    Seeds without measures and without a checkpoint to compute them from, as in records, are left out.
+    """
+    seeds = []
+    for seed in result.seeds:
+        if seed.measures:
+            seeds.append(seed)
+        elif found := measures_of(seed.run, save):
+            seeds.append(judged(seed, found.of(seed.number)))
+    return replace(result, seeds=tuple(seeds))
 
 
 def _success(cell: Cell, seed: Seed) -> float:

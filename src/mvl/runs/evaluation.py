@@ -84,6 +84,7 @@ def evaluate(
     workers: int | None = None,
     record: bool = False,
     env: Callable[[], Any] | str | None = None,
+    goals: int | None = None,
     task: str | None = None,
     plan: PlannerName | None = None,
     execute: ExecutionName | None = None,
@@ -91,15 +92,15 @@ def evaluate(
 ) -> Played:
     """Play `episodes` for each evaluation goal with the policies of all seeds in a run's last checkpoint.
 
-    `env` makes a Gymnasium environment to play in instead of the task's own; `task` names another task to play instead, which
-    must have the same observations, goals and actions. `plan` names a planner and `execute` a way to execute chunks, by default
-    those of the training's evaluations; while a planner's graph is built, `report` is called.
+    `env` makes a Gymnasium environment to play in instead of the task's own, with so many `goals`; `task` names another task to
+    play instead, which must have the same observations, goals and actions. `plan` names a planner and `execute` a way to execute
+    chunks, by default those of the training's evaluations; while a planner's graph is built, `report` is called.
     """
-    COUNT.check(episodes=episodes, workers=workers)
+    COUNT.check(episodes=episodes, workers=workers, goals=goals)
     NOT_NEGATIVE.check(temperature=temperature)
     SEED.check(seed=seed)
     description, learner, state = restore(run)
-    played_task = _task_to_play(description, learner, env, task)
+    played_task = _task_to_play(description, learner, env, goals, task)
     if not played_task.simulated:
         raise UsageError(f"{run} was trained on {description.task}, which has no environment to play in; name one with --env.")
     if temperature is None:
@@ -112,18 +113,21 @@ def evaluate(
         return play(act, environments, seeds, episodes, (seed, int(state.step[0]), 1), record)
 
 
-def _task_to_play(description: Description, learner: Learner, env: Callable[[], Any] | str | None, name: str | None) -> Task:
+def _task_to_play(
+    description: Description, learner: Learner, env: Callable[[], Any] | str | None, goals: int | None, name: str | None
+) -> Task:
     """The run's task, that task in another environment, or the task of that name if the policy fits it."""
     if env and name:
         raise UsageError("--env and --task both say where to play; give one of them.")
     if name is None:
-        return replace(description.task, env=env) if env else description.task
+        own = description.task
+        return replace(own, env=env, goals=goals or own.goals) if env else own
     task = find_task(name)
-    observations, goals = (found.shape[1] for found in first_states(task))
+    observations, lengths = (found.shape[1] for found in first_states(task))
     taken = learner.shapes.observation // learner.recipe.learning.history, learner.shapes.goal
-    if (observations, goals) != taken:
+    if (observations, lengths) != taken:
         raise UsageError(
-            f"{task} has observations of {observations} numbers and goals of {goals}, but this policy takes {taken[0]} and "
+            f"{task} has observations of {observations} numbers and goals of {lengths}, but this policy takes {taken[0]} and "
             f"{taken[1]}; choose another --task."
         )
     return task

@@ -151,7 +151,7 @@ def sweep_cells(
             experiment = base.with_settings({**own_settings, **known})
             changed = " ".join(f"{key}={value}" for key, value in chosen.items())
             found.append(
-                Cell(str(experiment.task), "overall", f"{recipe} {changed}".strip(), experiment, "", _published(experiment))
+                Cell(experiment.task.label, "overall", f"{recipe} {changed}".strip(), experiment, "", _published(experiment))
             )
     every = [cell.experiment for cell in found if cell.experiment]
     replace(wanted, texts={**wanted.texts, **dict.fromkeys(grid, "")}).check(every)

@@ -87,6 +87,8 @@ class Task:
     """How the environment's observations and goals become the policy's."""
     limit: Callable[[], int] | None = None
     """Steps after which an episode ends; by default the limit in the environment's spec."""
+    episode_seconds: float | None = None
+    """Seconds of an episode of full length in one environment, roughly: estimates use it until they have measured it."""
     simulator: Callable[[Task], Simulator] = GymSimulator
     """Plays episodes of this task."""
     shared_simulators: Callable[[Task], Callable[[], Simulator]] | None = None
@@ -134,8 +136,10 @@ class Task:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What distinguishes tasks: the name, and for a user-defined one the import paths of its functions."""
-        return str(self), *(import_path(part) if part and self.is_own else "" for part in (self.env, self.goal, self.success))
+        """What distinguishes tasks: the name, and for a user-defined one its functions' import paths and its number of goals."""
+        if not self.is_own:
+            return (str(self),)
+        return str(self), *(import_path(part) if part else "" for part in (self.env, self.goal, self.success)), str(self.goals)
 
     @property
     def is_own(self) -> bool:

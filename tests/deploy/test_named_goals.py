@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from serving import FAR, write_far
 from untrained import untrained
 
 from conftest import small_recipe, walk, write_npz
@@ -73,14 +74,11 @@ def test_a_row_is_a_goal_as_the_task_has_it(tmp_path):
 def test_a_goal_far_from_zero_keeps_its_digits(run, tmp_path, capsys):
     """The file has an origin, which is added again: goals are in the units of the source."""
     described = json.loads((run / "run.json").read_text())
-    described["data"] |= {"origin": [1e6, 0.0], "goal_origin": [1e6, 0.0]}
+    described["data"] |= {"origin": FAR.tolist(), "goal_origin": FAR.tolist()}
     (run / "run.json").write_text(json.dumps(described))
     data = walk()
-    terminals = np.isin(np.arange(len(data.observations)), data.ends)
-    file = tmp_path / "far.npz"
-    np.savez(file, observations=data.observations, actions=data.actions, terminals=terminals, origin=np.array([1e6, 0.0]))
-    mvl(capsys, "goals", "add", run, "seen", "--from-data", file, "--row", 7)
-    assert (goals_of(run)["seen"] - [1e6, 0.0]).tolist() == pytest.approx(data.observations[7].tolist(), abs=1e-8)
+    mvl(capsys, "goals", "add", run, "seen", "--from-data", write_far(tmp_path / "far.npz", data), "--row", 7)
+    assert (goals_of(run)["seen"] - FAR).tolist() == pytest.approx(data.observations[7].tolist(), abs=1e-8)
 
 
 @pytest.mark.parametrize(
