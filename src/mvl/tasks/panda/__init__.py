@@ -48,7 +48,7 @@ def _task(name: str, variant: str, disturbed: bool) -> Task:
         env=partial(make_env, wanted, DISTURBED if disturbed else IDEAL, arm), goals=5,
         simulator=PandaSimulator, limit=partial(int, wanted.limit), check=partial(check_installed, arm),
         generator=partial(_generator, wanted, arm), size=DEMONSTRATIONS, recording=recording, signals=signals(wanted),
-        settings=settings, view=VIEW, camera=_camera,
+        settings=settings, view=VIEW, camera=_camera, episode_seconds=0.1,
     )  # fmt: skip
 
 
