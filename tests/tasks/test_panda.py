@@ -290,12 +290,26 @@ def test_the_state_at_the_goal_can_be_shown():
     assert model is simulator.env.unwrapped.model
 
 
-def test_environments_of_the_lab_take_radians():
+def test_holding_keeps_the_arm_and_the_gripper(grasp):
+    grasp.reset(seed=0)
+    assert np.array_equal(grasp.hold_action(), REST)
+    grasp.step(np.append(np.ones(7), 1.0))
+    target = grasp.target.copy()
+    for _ in range(6):
+        grasp.step(grasp.hold_action())
+    assert np.array_equal(grasp.target, target)
+    assert grasp.opening == pytest.approx(0.04 - 7 * 0.0025)
+
+
+def test_environments_of_the_lab_take_radians_from_the_present_position():
     env = lab.reach_grasp()
-    first, _ = env.reset(seed=0)
-    env.step(np.array([0.03, 0, 0, 0, 0, 0, 0, 1], np.float32))
-    assert (env.unwrapped.target - first[:7])[0] == pytest.approx(0.03, abs=1e-6)
-    assert env.unwrapped.opening < 0.04
+    env.reset(seed=0)
+    inner: Panda = env.unwrapped
+    for _ in range(2):  # at the second, the arm lags behind its target
+        before = inner.data.qpos[:7].copy()
+        env.step(np.array([0.03, 0, 0, 0, 0, 0, 0, 1], np.float32))
+        assert inner.target == pytest.approx(before + np.eye(7)[0] * 0.03, abs=1e-6)
+    assert inner.opening < 0.04
     assert lab.pick_place_disturbed().unwrapped.disturbances != IDEAL
 
 

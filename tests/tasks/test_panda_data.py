@@ -10,9 +10,12 @@ pytest.importorskip("mink")
 
 from mvl.cli import main
 from mvl.data import generation
+from mvl.data.actions import ActionUnits
+from mvl.data.signals import dimension_names
+from mvl.data.sources import npz
 from mvl.errors import DataError, MvlError, UsageError
 from mvl.tasks import datasets, find_task
-from mvl.tasks.panda import LIMITS, job
+from mvl.tasks.panda import LIMITS, job, lab
 from mvl.tasks.panda.demonstrator import ATTEMPTS, PandaGenerator
 from mvl.tasks.panda.environment import DELTA, RATE, Panda
 from mvl.tasks.panda.places import goals
@@ -67,7 +70,8 @@ def test_columns_of_a_demonstration(generators):
     assert columns["terminals"].tolist() == [False] * (rows - 1) + [True]
     changes = np.diff(columns["commands"][:, :7], axis=0)
     assert changes == pytest.approx(DELTA * columns["actions"][1:, :7], abs=1e-5)
-    assert np.array_equal(columns["commands"][:, 7], (columns["actions"][:, 7] > 0))
+    assert np.array_equal(columns["commands"][:, 7], columns["actions"][:, 7] > 0)
+    assert set(columns["actions"][:, 7]) == {-1, 1}
     assert set(columns["observations"][:, 7]) == {0, 1}
 
 
@@ -105,6 +109,19 @@ def made(tmp_path_factory):
     return folder
 
 
+def test_the_data_says_what_its_numbers_are(made):
+    for part in ("", "-val"):
+        data = npz.load(made / f"panda-reach-grasp-v0{part}.npz")
+        assert data.signals == TASK.signals
+        assert ActionUnits.of(data) == TASK.action_units  # so that every recipe can learn it
+        assert data.signals.hz == RATE
+        names = dimension_names(data.signals.observations), dimension_names(data.signals.actions)
+        assert [len(name) for name in names] == [8, 8]
+        assert (names[0][2], names[1][2], names[1][7]) == ("joint_3 (rad)", "joint_3 (0.06 rad)", "gripper")
+    seen = find_task("panda-pick-place-object").signals.observations
+    assert dimension_names(seen)[8:] == ["x (m)", "y (m)", "z (m)", "qw", "qx", "qy", "qz"]
+
+
 def test_recordings_are_those_of_a_lab(made):
     import h5py
 
@@ -118,6 +135,26 @@ def test_recordings_are_those_of_a_lab(made):
                 assert np.array_equal(root["observations/qpos"], train["observations"][rows])
                 assert np.array_equal(root["action"], train["commands"][rows])
                 assert root["timestamps"][:3] == pytest.approx([0, 0.05, 0.1])
+
+
+def test_recordings_are_imported_and_their_actions_have_the_effect_of_the_demonstration(made, tmp_path):
+    to = tmp_path / "demos.npz"
+    assert main(["data", "import", str(made / "raw"), "--to", str(to), "--deltas", "--rescale", "--held-out", "0.34"]) == 0
+    data = npz.load(to)
+    with np.load(made / "panda-reach-grasp-v0.npz") as generated:
+        rows = np.arange(data.ends[0] + 1)
+        assert np.array_equal(data.observations[rows], generated["observations"][rows])
+        positions, commands = generated["qpos"], generated["commands"]
+    actions = ActionUnits.of(data).original(data.actions[rows])
+    assert actions[:, :7] == pytest.approx(commands[rows, :7] - data.observations[rows, :7], abs=1e-5)
+    env = lab.reach_grasp()
+    env.reset(seed=0)
+    inner: Panda = env.unwrapped
+    inner.data.qpos[:], inner.target = positions[0], positions[0, :7].astype(float)
+    for row in rows:
+        *_, info = env.step(actions[row])
+        assert inner.target == pytest.approx(commands[row, :7], abs=2e-3)
+    assert info["success"]
 
 
 def test_the_same_command_replaces_its_own_recordings_only(made, tmp_path, monkeypatch):

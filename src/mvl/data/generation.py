@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from mvl.checks import COUNT, SEED
 from mvl.data.episodes import Generator, Size
 from mvl.data.pairs import Pair
 from mvl.data.raw import RawFolder
+from mvl.data.signals import Signals
 from mvl.files import atomic, scratch_folder
 from mvl.processes import Worker
 
@@ -34,12 +36,13 @@ def generate(
     episodes: int | None = None,
     overwrite: bool = False,
     raw: RawFolder | None = None,
+    signals: Signals | None = None,
     report: Report = lambda done, total: None,
 ) -> tuple[Path, Path]:
     """Generate the training and validation file of a dataset; the same seed gives the same bytes on any number of cores.
 
     Episodes that were finished before an interruption are kept; the same call continues with the missing ones. The training
-    episodes are also saved in the folder `raw`.
+    episodes are also saved in the folder `raw`. Both files have `signals`, if given.
     """
     COUNT.check(workers=workers, episodes=episodes)
     SEED.check(seed=seed)
@@ -65,7 +68,8 @@ def generate(
     _generate_missing(generator, [(file, int(value)) for file, value in zip(files, seeds, strict=True)], workers, report)
     if raw:
         raw.write(files[:train])
-    pair.publish(lambda partial: join(files[:train], partial), lambda partial: join(files[train:], partial))
+    notes = {"signals": np.array(json.dumps(signals.to_json()))} if signals else {}
+    pair.publish(lambda partial: join(files[:train], partial, notes), lambda partial: join(files[train:], partial, notes))
     return pair.paths
 
 
@@ -119,8 +123,11 @@ class EpisodeWriter:
             np.savez_compressed(partial, **columns)
 
 
-def join(episodes: list[Path], path: Path) -> None:
-    """Concatenate the arrays of many archives into one archive, without ever holding a whole array in memory."""
+def join(episodes: list[Path], path: Path, notes: Mapping[str, np.ndarray] = {}) -> None:
+    """Concatenate the arrays of many archives into one archive, without ever holding a whole array in memory.
+
+    The archive also has the arrays `notes`.
+    """
     with np.load(episodes[0]) as first:
         kinds = {key: (first[key].dtype, first[key].shape[1:]) for key in first.files}
         rows = sum(_rows(episode) for episode in episodes)
@@ -132,6 +139,9 @@ def join(episodes: list[Path], path: Path) -> None:
                 for episode in episodes:
                     with np.load(episode) as arrays:
                         member.write(np.ascontiguousarray(arrays[key]).tobytes())
+        for key, array in notes.items():
+            with archive.open(f"{key}.npy", "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def _rows(episode: Path) -> int:

@@ -32,7 +32,8 @@ def generate(task: Task, folder: Path, *, raw: Path | None = None, **options: An
     if raw and task.recording:
         origin = {"task": task.dataset, "seed": options.get("seed", 0)}
         recordings = RawFolder(raw, task.recording, origin, options.get("overwrite", False))
-    return generation.generate(task.dataset, task.generator, task.size, folder, raw=recordings, **options)
+    made: dict[str, Any] = {"raw": recordings, "signals": task.signals, **options}
+    return generation.generate(task.dataset, task.generator, task.size, folder, **made)
 
 
 def fetch(

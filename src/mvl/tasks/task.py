@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mvl.data.dataset import Dataset
     from mvl.data.episodes import Generator, Size
     from mvl.data.raw import Recording
+    from mvl.data.signals import Signals
     from mvl.tasks.maze import Maze
 
 
@@ -100,6 +101,8 @@ class Task:
     """Makes a generator of episodes of data."""
     size: Size | None = None
     """Size of the published dataset, and of a generated one."""
+    signals: Signals | None = None
+    """Names, units and rate of generated data."""
     recording: Callable[[dict[str, np.ndarray]], Recording] | None = None
     """Turns the columns of a generated episode into what a lab would have recorded of it."""
     fetch: Callable[..., list[Path]] | None = None

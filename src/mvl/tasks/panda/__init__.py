@@ -10,12 +10,13 @@ import numpy as np
 
 from mvl.data.episodes import Size
 from mvl.data.raw import Recording
+from mvl.data.signals import Signal, Signals
 from mvl.errors import MvlError
 from mvl.extras import missing
 from mvl.tasks.ogbench import Published, alphas
 from mvl.tasks.panda.arm import OPENING
 from mvl.tasks.panda.disturbances import DISTURBED, IDEAL
-from mvl.tasks.panda.environment import ARM, JOINTS, RATE, Job, Panda, make_env
+from mvl.tasks.panda.environment import ARM, DELTA, JOINTS, RATE, Job, Panda, make_env
 from mvl.tasks.panda.scene import SIDE
 from mvl.tasks.simulator import GymSimulator
 from mvl.tasks.task import Settings, Task, ViewerCamera
@@ -46,8 +47,8 @@ def _task(name: str, variant: str, disturbed: bool) -> Task:
         name="-".join([*words, "disturbed", "v0"]) if disturbed else dataset, dataset=dataset, world=f"panda-{name}",
         env=partial(make_env, wanted, DISTURBED if disturbed else IDEAL, arm), goals=5,
         simulator=PandaSimulator, limit=partial(int, wanted.limit), check=partial(check_installed, arm),
-        generator=partial(_generator, wanted, arm), size=DEMONSTRATIONS, recording=recording,
-        settings=settings, view=VIEW, camera=_camera,
+        generator=partial(_generator, wanted, arm), size=DEMONSTRATIONS, recording=recording, signals=signals(wanted),
+        settings=settings, view=VIEW, camera=_camera, episode_seconds=0.1,
     )  # fmt: skip
 
 
@@ -56,6 +57,15 @@ def settings(value: str) -> Settings:
     published = Published("play", alphas(1.0, 3.0, 0.3, 1.0), 1.0, expectile=0.7, subgoal_steps=10)
     found = published.settings(value)
     return found._replace(learning={**found.learning, "normalize": True})
+
+
+def signals(wanted: Job) -> Signals:
+    """What the numbers of the data are."""
+    joints, gripper = tuple(f"joint_{number}" for number in range(1, JOINTS + 1)), ("gripper",)
+    seen = [Signal("joints", joints, "rad"), Signal("gripper", gripper)]
+    if wanted.sees_object:
+        seen += [Signal("object", ("x", "y", "z"), "m"), Signal("object", ("qw", "qx", "qy", "qz"))]
+    return Signals(tuple(seen), (Signal("joints", joints, f"{DELTA} rad"), Signal("gripper", gripper)), hz=RATE)
 
 
 def check_installed(arm: str = "wheel") -> None:

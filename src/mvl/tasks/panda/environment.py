@@ -103,8 +103,8 @@ class Panda(Base):
         mark = layout.end.x, layout.end.y, 0.001 if self.job.puts_down else -1.0  # below the floor, where it is not seen
         self.data.mocap_pos[self.model.body(PLACE).mocapid] = mark
         mujoco.mj_forward(self.model, self.data)
-        given, rest = self.disturbances, np.append(np.zeros(JOINTS), -1.0)
-        self.waiting = deque([rest] * given.delay)
+        given, self.closes = self.disturbances, False
+        self.waiting = deque([self.hold_action()] * given.delay)
         self.offset = _by_sensor(given.joint_offset, given.object_offset) * self.np_random.normal(size=ARM + OBJECT_POSE)
         self.seen = self._read()
         return self.seen.copy()
@@ -116,7 +116,8 @@ class Panda(Base):
         now = self.waiting.popleft()
         before, joints = self.target, self.data.qpos[:JOINTS]
         self.target = np.clip(np.clip(before + DELTA * now[:JOINTS], joints - LEAD, joints + LEAD), *self.range)
-        way = (-1 if now[JOINTS] > 0 else 1) * FINGER_SPEED / (RATE * TARGETS)
+        self.closes = bool(now[JOINTS] > 0)
+        way = (-1 if self.closes else 1) * FINGER_SPEED / (RATE * TARGETS)
         for share in np.arange(1, TARGETS + 1) / TARGETS:
             self.opening = min(max(self.opening + way, 0.0), OPENING)
             self.data.ctrl[:] = (*(before + share * (self.target - before)), self.opening, self.opening)
@@ -125,6 +126,10 @@ class Panda(Base):
             self.seen = self._read()
         success = self.success()
         return self.seen.copy(), float(success) - 1, success, False, {"success": success}
+
+    def hold_action(self) -> np.ndarray:
+        """The action that keeps the arm where it is to be, and the gripper as it was told last."""
+        return np.append(np.zeros(JOINTS, np.float32), np.float32(1 if self.closes else -1))
 
     def success(self) -> bool:
         """Whether the job is done, by the rules above."""
