@@ -70,6 +70,16 @@ def test_own_data_is_normalized_and_published_tasks_are_not():
     assert Experiment.from_json(earlier).recipe.learning.normalize is False
 
 
+def test_chunks_and_histories_are_settings_that_not_every_recipe_takes():
+    made = changed(chunk="8", history="2", execute="blended")
+    assert made.changes() == {"chunk": "8", "history": "2", "execute": "blended"}
+    assert same(understood(made.command()), replace(made, task=understood(made.command()).task))
+    with pytest.raises(UsageError, match="policy gradient chooses one action at a time"):
+        changed("gciql", chunk="8")
+    with pytest.raises(UsageError, match=r"Learning.history must be a whole number of at least 1"):
+        changed(history="0")
+
+
 def test_another_value_brings_its_own_goals():
     from mvl.values.contrastive import Contrastive
 

@@ -17,7 +17,7 @@ MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if not str(path.relativ
 
 
 def test_the_families_are_found():
-    assert {"pointmaze", "antmaze", "humanoidmaze", "antsoccer", "manipulation", "kitchen", "powderworld"} == set(FILES)
+    assert {"pointmaze", "antmaze", "humanoidmaze", "antsoccer", "manipulation", "kitchen", "panda", "powderworld"} == set(FILES)
     assert {"cube", "scene", "puzzle", "kitchen", "pointmaze"} < set(NAMES)
 
 

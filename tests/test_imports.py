@@ -45,6 +45,8 @@ ORDER = [
 OPTIONAL = {"ogbench", "dm_control", "gymnasium", "gymnasium_robotics", "mujoco", "h5py", "pyarrow", "minari", "imageio_ffmpeg"}
 OPTIONAL |= {
     "huggingface_hub",
+    "mink",
+    "mujoco_menagerie",
     "viser",
     "trimesh",
     "skfmm",

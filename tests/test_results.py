@@ -88,7 +88,7 @@ def test_studies_run_in_order_until_one_fails(monkeypatch, capsys):
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == list(STUDIES)
     assert ran == []
     assert results.main([]) == 3
-    assert [words[0] for words in ran] == ["tune", "tune", "sweep"]
+    assert [words[0] for words in ran] == ["tune", "tune", "tune", "sweep"]
     assert "forms-medium stopped with exit code 3; continue with: make results" in capsys.readouterr().err
     ran.clear()
     assert results.main(["--only", "table1-arms", "--dry-run"]) == 0

@@ -8,7 +8,8 @@ from typing import Any
 
 _MODULES = {
     "train": "mvl.runs.training",
-    "evaluate": "mvl.runs.evaluation",
+    "train_more": "mvl.runs.more",
+    "evaluate": "mvl.runs.judging",
     "load_policy": "mvl.deploy.policy",
     "Dataset": "mvl.data.dataset",
     "Experiment": "mvl.experiment",

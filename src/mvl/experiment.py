@@ -136,6 +136,7 @@ class Experiment:
         ]
         words += [word for axis, part in swapped.items() for word in (f"--{axis}", part)]
         words += self.own_code()
+        words += ["--goals", str(self.task.goals)] if self.task.is_own and self.task.goals > 1 else []
         words += as_flags(base.configured.settings(), self.changes())
         words += ["--seeds", str(len(self.seeds)), *(["--first-seed", str(self.seeds[0])] if self.seeds[0] else [])]
         words += ["--data", str(self.data.folder)] if self.data.folder else []
@@ -149,10 +150,10 @@ class Experiment:
     def own_code(self) -> list[str]:
         """Flags that name the parts and the environment of the user's own code, for another process to import."""
         modules = dict.fromkeys(name.partition(":")[0] for name in self.recipe.names().values() if ":" in name)
-        env = self.task.env if self.task.is_own else None
-        return [word for module in modules for word in ("--parts", module)] + (
-            ["--env", registry.import_path(env)] if env else []
-        )
+        words = [word for module in modules for word in ("--parts", registry.importable(module))]
+        if self.task.env is None or not self.task.is_own:
+            return words
+        return [*words, "--env", registry.importable(registry.import_path(self.task.env))]
 
     def _preset(self) -> tuple[Experiment, dict[str, str]]:
         """The preset with the fewest different settings, and the names of the parts if they are not those of a named recipe."""
@@ -215,10 +216,11 @@ def _task_from_json(data: Mapping[str, Any]) -> Task:
         return find_task(data["task"])
     own = own or {"data": data["task"]}  # version 0.1 had no other tasks of this kind
     path = Path(own["data"]) if own["data"] not in (None, "arrays") else None
-    return Task(own.get("env"), path, own.get("goal"), own.get("success"), own.get("name", ""))
+    return Task(own.get("env"), path, own.get("goal"), own.get("success"), own.get("name", ""), goals=own.get("goals", 1))
 
 
-def _own_task(task: Task) -> dict[str, str | None]:
-    """A user-defined task as JSON: its data file, and its functions as import paths."""
+def _own_task(task: Task) -> dict[str, str | int | None]:
+    """A user-defined task as JSON: its data file, its functions as import paths, and its number of goals."""
     paths = {name: registry.import_path(getattr(task, name)) or None for name in ("env", "goal", "success")}
-    return {"name": task.name, "data": str(task.data) if isinstance(task.data, str | Path) else None, **paths}
+    data = str(task.data) if isinstance(task.data, str | Path) else None
+    return {"name": task.name, "data": data, **paths, "goals": task.goals}

@@ -18,6 +18,8 @@ from typing import Any
 
 from mvl.errors import UsageError, unknown
 
+_files: dict[str, str] = {}
+"""Files of the modules that the user named by a file, by the module's name."""
 AXES = {
     "representation": "mvl.representations",
     "regularizer": "mvl.regularizers",
@@ -106,8 +108,10 @@ def imported(path: str) -> Any:
 def import_module(name: str) -> ModuleType:
     """Import the module that the user names, by module name (also from the current folder) or as a .py file."""
     if name.endswith(".py"):
-        sys.path.append(str(Path(name).resolve().parent))
-        name = Path(name).stem
+        file = Path(name).resolve()
+        sys.path.append(str(file.parent))
+        name = file.stem
+        _files[name] = str(file)
     else:
         sys.path.append(str(Path.cwd()))  # last, so that a file there cannot take the place of an installed package
     try:
@@ -116,6 +120,12 @@ def import_module(name: str) -> ModuleType:
         if error.name != name.partition(".")[0]:
             raise
         raise UsageError(f"there is no module '{name}' in this folder or among the installed packages; check its name.") from None
+
+
+def importable(path: str) -> str:
+    """An import path that another process can use: with the .py file, if the module was imported from one by `import_module`."""
+    module, colon, name = path.partition(":")
+    return f"{_files.get(module, module)}{colon}{name}"
 
 
 def _main_name() -> str:

@@ -20,6 +20,9 @@ class LearningFlags(Learning):
     """Standardize observations and goals by their mean and standard deviation in the training data, as is done for own data
     unless switched off. Lengths of regularizers are then in these units."""
 
+    def __post_init__(self) -> None:
+        """Nothing is checked here, so that errors name `Learning`, which is made of these."""
+
 
 class Configured(NamedTuple):
     """A recipe and its training schedule."""

@@ -1,5 +1,6 @@
 """Importing LeRobot: all versions, counts that do not match, and Parquet files that are damaged or claim too much."""
 
+import contextlib
 import json
 import time
 
@@ -16,6 +17,7 @@ from mvl.data.sources import parquet as reader
 from mvl.data.sources.episodes import ColumnNames
 from mvl.data.sources.kinds import kind_of
 from mvl.data.sources.npz import load
+from mvl.data.sources.parquet_footer import chunks
 from mvl.data.sources.reading import Listener
 from mvl.errors import DataError, UsageError
 
@@ -170,6 +172,33 @@ def test_bad_descriptions(tmp_path, robot, mistake):
     (robot / "meta" / "info.json").write_text(text)
     with pytest.raises(DataError, match=message):
         import_data(robot, tmp_path / "out.npz")
+
+
+def test_the_footer_is_read_as_pyarrow_reads_it(robot):
+    (path, _), found = files(robot), parquet.ParquetFile(files(robot)[0]).metadata
+    assert found.num_row_groups == 6
+    groups = [found.row_group(group) for group in range(6)]
+    columns = [group.column(column) for group in groups for column in range(found.num_columns)]
+    assert list(chunks(path)) == [(one.path_in_schema, one.num_values, one.total_uncompressed_size) for one in columns]
+
+
+def test_a_footer_on_which_pyarrow_s_metadata_end_the_process(tmp_path, robot):
+    """The column `action` is declared as required, while the statistics count missing values."""
+    path = files(robot)[0]
+    content = path.read_bytes()
+    assert content.count(b"\x35\x02\x18\x06action") == 1
+    path.write_bytes(content.replace(b"\x35\x02\x18\x06action", b"\x35\x00\x18\x06action"))
+    with pytest.raises(DataError, match=r"file-000\.parquet: not a readable Parquet file \(.*histogram size mismatch"):
+        import_data(robot, tmp_path / "out.npz")
+
+
+def test_damaged_footers(robot):
+    path = files(robot)[0]
+    content = path.read_bytes()
+    for place in range(len(content) - 3000, len(content), 41):
+        path.write_bytes(content[:place] + b"\xff" * 12 + content[place + 12 :])
+        with contextlib.suppress(DataError):
+            list(chunks(path))
 
 
 def test_a_file_that_grows_six_thousandfold_is_refused_at_once(tmp_path):

@@ -139,6 +139,12 @@ def test_time_stamps_in_other_units(tmp_path):
     (note,) = json.loads(data.source)
     assert note.startswith("t advances by 33.3 from row to row, which are no seconds: say in which they are with --unit t=ms")
     assert imported(demos, names, units=(("t", "ms"),)).signals.hz == 30
+    with pytest.raises(UsageError, match="t advances by 33.3 .*; say in which they are with --unit t=ms, us or ns"):
+        imported(demos, names, hz=30)
+    with pytest.raises(UsageError, match="--hz 60 is more than the 30 rows per second of the data; choose at most that"):
+        imported(demos, names, hz=60, units=(("t", "ms"),))
+    with pytest.raises(UsageError, match="no unit of time named 'days'"):
+        imported(demos, names, units=(("t", "days"),))
 
 
 def commands(joints):
@@ -276,6 +282,13 @@ def test_data_that_training_would_refuse_is_not_written(tmp_path):
         imported(demos)
     assert [path.name for path in tmp_path.iterdir()] == ["demos"]
     assert len(imported(demos, every=3, action_is="position").observations) == 11 * 20
+
+
+def test_an_episode_at_rest_may_be_held_out(tmp_path):
+    demonstrations = arm.demonstrations(rows=60)
+    joints, width, *rest = demonstrations[-1]
+    still = (np.tile(joints[:1], (60, 1)), np.tile(width[:1], (60, 1)), *rest)
+    assert len(imported(write(tmp_path / "demos", [*demonstrations[:-1], still])).ends) == 11
 
 
 def test_an_imported_file_can_be_imported_again(tmp_path):

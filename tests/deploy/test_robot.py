@@ -36,7 +36,7 @@ class Gripper(Plane):
 
 
 def simulated(env=Plane):
-    return SimulatedRobot(Task(env=env, data="none.npz", units=ActionUnits(((-2.0, -2.0), (2.0, 2.0)))), Start(1, 0))
+    return SimulatedRobot(Task(env=env, data="none.npz", action_units=ActionUnits(((-2.0, -2.0), (2.0, 2.0)))), Start(1, 0))
 
 
 def test_a_simulator_moves_by_one_step_for_each_command_in_its_own_units():

@@ -165,3 +165,22 @@ def test_a_missing_package_is_named(monkeypatch, capsys):
     assert capsys.readouterr().err == (
         "mvl: the viewer needs viser; install with: pip install 'mollified-value-learning[view]'\n"
     )
+
+
+def test_the_panda_its_path_and_its_goal():
+    pytest.importorskip("gymnasium_robotics")
+    simulator = find_task("panda-pick-place").make_simulator()
+    played = play_recorded(simulator, Start(2, 0), leaving_after_a_step(simulator))
+    env = simulator.env.unwrapped
+    drawn = shapes(env.model, played.colors)
+    names = {env.model.body(shape.body).name for shape in drawn}
+    assert {f"link{number}" for number in range(8)} | {"hand", "left_finger", "right_finger", "cube", "world"} == names
+    assert all(len(shape.faces) > 100 for shape in drawn if env.model.body(shape.body).name.startswith("link"))
+    assert played.path[0] == pytest.approx(env.tip(), abs=0.01)
+    assert played.target.poses[env.cube, :2] == pytest.approx(env.layout.end[:2], abs=0.01)
+    assert played.step_seconds == pytest.approx(1 / 20)
+
+
+def leaving_after_a_step(simulator):
+    simulator.limit = 1
+    return lambda observation, goal, time: np.zeros(8)

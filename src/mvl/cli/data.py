@@ -78,6 +78,9 @@ def generate(argv: list[str]) -> None:
     parser.add_argument("--seed", type=seed, default=0, help="the same seed gives the same files")
     parser.add_argument("--episodes", type=count, help="training episodes (default: as many as the published dataset has)")
     parser.add_argument("--workers", type=count, help="simulation processes (default: one per core)")
+    parser.add_argument(
+        "--raw", type=Path, metavar="FOLDER", help="also save the training episodes as a robot lab has them, an HDF5 file each"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     options = parser.parse_all(argv)
 
@@ -87,7 +90,7 @@ def generate(argv: list[str]) -> None:
     from mvl.tasks.datasets import generate as make
 
     task = find_task(options.task)
-    given = {name: getattr(options, name) for name in ("seed", "workers", "episodes", "overwrite")}
+    given = {name: getattr(options, name) for name in ("seed", "workers", "episodes", "overwrite", "raw")}
     try:
         with counting(f"generating {task}") as report:
             paths = make(task, options.data or default_folder(), **given, report=report)

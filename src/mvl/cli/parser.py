@@ -78,18 +78,31 @@ def add_own_code(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> N
 PARTS_HELP = "import this module or .py file, which defines parts or an environment of your own; may be given several times"
 
 
+def add_env(parser: argparse.ArgumentParser | argparse._ArgumentGroup, purpose: str) -> None:
+    """Add the options --env and --goals, which describe an environment of the user for a data file."""
+    parser.add_argument("--env", metavar="MODULE:FUNCTION", help=f"{purpose}; also FILE.py:FUNCTION")
+    parser.add_argument("--goals", type=count, metavar="N", help=GOALS_HELP)
+
+
+GOALS_HELP = "number of evaluation goals of --env, if several: an episode begins with reset(options={'task_id': 1 to N})"
+
+
 def import_own_code(options: argparse.Namespace) -> None:
-    """Import the modules that `--parts` and `--env` name."""
+    """Import the modules that `--parts` and `--env` name; a .py file in `--env` is replaced by the name of its module."""
     from mvl.registry import import_module
 
-    env = getattr(options, "env", None)
-    if env and ":" not in env:
-        raise UsageError(f"--env takes module:function, for example my_package:make_env, not '{env}'.")
-    for name in [*options.parts, *([env.partition(":")[0]] if env else [])]:
+    for name in options.parts:
         import_module(name)
+    env = getattr(options, "env", None)
+    if env is None:
+        return
+    module, colon, function = env.rpartition(":")
+    if not colon:
+        raise UsageError(f"--env takes module:function, for example my_package:make_env, not '{env}'.")
+    options.env = f"{import_module(module).__name__}:{function}"
 
 
-def own_task(name: str, env: str | None) -> "Task":
+def own_task(name: str, env: str | None, goals: int | None = None) -> "Task":
     """The task of that name, or that of a data file, evaluated in the environment that `env` names (module:function)."""
     from dataclasses import replace
 
@@ -99,8 +112,11 @@ def own_task(name: str, env: str | None) -> "Task":
 
     task = as_task(name)
     if env is None:
+        if goals:
+            raise UsageError("--goals is the number of goals of --env; name an environment with --env module:function.")
         return task
     if not task.is_own:
         raise UsageError(f"--env is for data files; leave it out, since {task} has an environment.")
     found = imported(env)
-    return replace(found, data=task.data) if isinstance(found, Task) else replace(task, env=found)
+    made = replace(found, data=task.data) if isinstance(found, Task) else replace(task, env=found)
+    return replace(made, goals=goals) if goals else made

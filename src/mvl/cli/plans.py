@@ -7,13 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from mvl.cli.parser import Parser, add_own_code, count, not_negative, own_task, share
+from mvl.cli.parser import Parser, add_env, add_own_code, count, not_negative, own_task, share
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup
     from collections.abc import Iterator, Sequence
 
+    from mvl.results.comparison import Style
     from mvl.results.results import Result
     from mvl.results.table import Table
     from mvl.studies.engines import Engine
@@ -31,7 +32,7 @@ def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
     what.add_argument("--preset", default=preset, help="laptop (minutes), cpu (as in the committed results) or paper (its sizes)")
     what.add_argument("--seeds", type=count, default=seeds, help="seeds per cell of the table")
     own = parser.add_argument_group("your own")
-    own.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate policies of data files in")
+    add_env(own, "Gymnasium environment to evaluate policies of data files in")
     own.add_argument("--held-out", type=share, help="hold out this share of the episodes instead of a -val file")
     add_own_code(own)
     where = parser.add_argument_group("where")
@@ -53,6 +54,7 @@ def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
         "--overwrite", action="store_true", help="replace existing files in --to, lines of --records, and the file of --report"
     )
     _add_extra_tables(where)
+    _add_form(parser)
     how = parser.add_argument_group("how")
     how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands; run and write nothing")
     how.add_argument(
@@ -69,6 +71,18 @@ def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
         "--slurm", nargs="+", default=[], metavar="NAME=VALUE", help="parameters for submitit, such as slurm_partition=gpu"
     )
     how.add_argument("--at-once", type=count, help="runs at the same time on this machine (default: one per core or device)")
+
+
+def _add_form(parser: Parser) -> None:
+    """Add the options for how the table is printed."""
+    form = parser.add_argument_group("form of the table")
+    form.add_argument(
+        "--uncertainty",
+        choices=("interval", "std"),
+        default="interval",
+        help="what stands beside a mean: Student's 95 %% interval, or the standard deviation over seeds as in the paper",
+    )
+    form.add_argument("--highlight", action="store_true", help="mark the best results of each row as the paper does")
 
 
 def _add_extra_tables(where: "_ArgumentGroup") -> None:
@@ -91,12 +105,11 @@ def split(argv: list[str]) -> tuple[list[str], list[str]]:
     return argv[:at], argv[at + 1 :]
 
 
-def playable(name: str, env: str | None) -> "Task":
-    """The task of this name, or of a data file with the environment `env`; it must have an environment to evaluate in."""
-    task = own_task(str(Path(name).resolve()) if name.endswith(".npz") else name, None if "." not in name else env)
-    if not task.simulated:
-        raise UsageError(f"{name} has no environment to compare policies in; name one with --env module:function.")
-    return task
+def named_task(name: str, options: Namespace) -> "Task":
+    """The task of this name, or of a data file: with the environment that the options name, or without one."""
+    if not name.endswith(".npz"):
+        return own_task(name, None)
+    return own_task(str(Path(name).resolve()), options.env, options.goals)
 
 
 def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) -> "Plan":
@@ -131,7 +144,7 @@ def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "
     _prepare(plan, options, targets)
     failed = execution.carry_out(plan, execution.Options(engine, options.at_once, options.episodes))
     found = results(plan)
-    table = comparison(plan, found)
+    table = comparison(plan, found, _style(options))
     print(f"\n{table.text()}")
     _write(plan, found, table, options)
     if failed:
@@ -153,12 +166,18 @@ def _dry_run(plan: "Plan", options: Namespace, engine: "Engine | None", targets:
             plan = replace(plan, unpacked=Path(folder))
         with execution.preview(plan, execution.Options(engine, options.at_once)) as outlook:
             found = results(plan)
-            print(f"\n{comparison(plan, found).text()}")
+            print(f"\n{comparison(plan, found, _style(options)).text()}")
             files = (f"would {'replace' if path.exists() else 'write'} {path}" for path in targets)
             execution.print_now("\n".join(["", "dry run: nothing was run or written", *files]))
             if outlook:
                 outlook.refine(execution.print_now)
     return found
+
+
+def _style(options: Namespace) -> "Style":
+    from mvl.results.comparison import Style
+
+    return Style(options.uncertainty == "std", options.highlight)
 
 
 def _targets(plan: "Plan", options: Namespace) -> list[Path]:

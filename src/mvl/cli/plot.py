@@ -1,9 +1,10 @@
 """`mvl plot`: pictures of runs, one sub-command per kind of picture."""
 
 import argparse
+import sys
 from pathlib import Path
 
-from mvl.cli.parser import Parser, add_own_code, count, import_own_code, positive
+from mvl.cli.parser import Parser, add_own_code, count, import_own_code, positive, seed
 from mvl.errors import UsageError, unknown
 
 KINDS = {
@@ -16,6 +17,8 @@ KINDS = {
     "shape": "What a regularizer does to the value: slopes per dimension, values along held-out episodes, clarity of the "
     "advantage and the regularizer's metrics; several runs in one picture.",
     "compare": "Value contours of several runs of one task for one goal, in a grid that is filled row by row.",
+    "strip": "Stills of an episode at equal times, a row per run; a maze is drawn as a map with the path so far.",
+    "gallery": "The first state of tasks (default: one of every family that can be built here), in a grid. Takes tasks, no runs.",
 }
 USAGE = "usage: mvl plot KIND RUN ...\n\n" + "\n".join(f"  {name:<10}{text}" for name, text in KINDS.items())
 
@@ -27,6 +30,8 @@ def run(argv: list[str]) -> None:
         print(f"{USAGE}\n\n`mvl plot KIND --help` describes the options.")
         return
     kind = argv[0]
+    if kind == "gallery":
+        return _gallery(argv[1:])
     if kind not in KINDS:
         raise unknown("picture", kind, KINDS)
     options = _parser(kind).parse_all(argv[1:])
@@ -62,6 +67,10 @@ def _parser(kind: str) -> Parser:
             default=0.4,
             help="standard deviation of the actions of a normal policy, which is trained with 1",
         )
+    if kind == "strip":
+        parser.add_argument("--task", type=count, default=1, help="which of the evaluation goals")
+        parser.add_argument("--frames", type=count, default=6, help="number of stills")
+        parser.add_argument("--seed", type=seed, default=0, help="seed of the episode; `mvl eval` plays the same one")
     if kind == "compare":
         parser.add_argument("--rows", type=count, default=2, help="rows of the grid")
     return parser
@@ -116,4 +125,38 @@ def _shape(options: argparse.Namespace, to: Path) -> None:
     shapes(options.runs, to)
 
 
-DRAW = {"field": _field, "graph": _graph, "fan": _fan, "curve": _curve, "compare": _compare, "shape": _shape}
+def _strip(options: argparse.Namespace, to: Path) -> None:
+    from mvl.plots.strips import strip
+
+    strip(options.runs, to, options.task, options.frames, options.seed)
+
+
+def _gallery(argv: list[str]) -> None:
+    """Draws tasks, and so has other arguments than pictures of runs."""
+    parser = Parser(prog="mvl plot gallery", description=KINDS["gallery"])
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="for example cube-single-play-v0")
+    parser.add_argument("-o", dest="to", type=Path, default=Path("gallery.png"), metavar="FILE", help="picture, .png or .svg")
+    parser.add_argument("--overwrite", action="store_true", help="replace a picture that exists")
+    options = parser.parse_all(argv)
+
+    from mvl.plots.drawing import new_picture
+    from mvl.plots.gallery import gallery
+    from mvl.runs.display import counting
+
+    new_picture(options.to, options.overwrite)
+    with counting("tasks") as report:
+        left_out = gallery(options.tasks, options.to, report)
+    for name, reason in left_out.items():
+        print(f"mvl: {name} is not shown: {reason}", file=sys.stderr)
+    print(options.to)
+
+
+DRAW = {
+    "field": _field,
+    "graph": _graph,
+    "fan": _fan,
+    "curve": _curve,
+    "compare": _compare,
+    "shape": _shape,
+    "strip": _strip,
+}

@@ -24,6 +24,12 @@ def run(argv: list[str]) -> None:
         metavar="SETTING=VALUE",
         help="change a setting in every recipe that has it: mollified.weight=3",
     )
+    parser.add_argument(
+        "--protocol",
+        choices=("paper", "source"),
+        default="paper",
+        help="source: table 2's EIK-HIQL (and HIQL) as first published, the best evaluation after 100k steps on point mazes",
+    )
     add_options(parser, seeds=4, preset="cpu")
     options = parser.parse_all(argv)
 
@@ -39,5 +45,5 @@ def run(argv: list[str]) -> None:
             raise UsageError(f"--set {name} takes one value here; for several use mvl sweep.")
     wanted = Wanted({name: values[0] for name, values in grid.items()}, rest)
     about = paper.named(options.table)
-    cells = paper_cells(options.table, options.rows, options.columns, options.preset, wanted)
+    cells = paper_cells(options.table, options.rows, options.columns, options.preset, wanted, options.protocol == "source")
     carry_out(make_plan(options.table, about.title, cells, options), options)

@@ -6,7 +6,7 @@ from argparse import BooleanOptionalAction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mvl.cli.parser import Parser, add_own_code, count, import_own_code, natural, own_task, seed, share
+from mvl.cli.parser import Parser, add_env, add_own_code, count, import_own_code, natural, own_task, seed, share
 from mvl.errors import UsageError
 from mvl.extras import TRACKERS
 
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from mvl.experiment import Experiment
 
 AXES = ("representation", "regularizer", "value", "policy")
+GIVEN_BY_PARENT = ("recipe", "preset", *AXES, "env", "seeds", "first_seed", "data", "out_of_core")
+"""Options that a run started from another may not have."""
 
 
 def parser() -> Parser:
     """The options of `mvl train`, without the settings of the recipe's parts."""
-    made = Parser(prog="mvl train TASK", add_help=False, usage="mvl train TASK [options]\n       mvl train --resume RUN")
+    usage = "mvl train TASK [options]\n       mvl train --resume RUN\n       mvl train MORE.npz --from RUN"
+    made = Parser(prog="mvl train TASK", add_help=False, usage=usage)
     choice = made.add_argument_group("what to train")
     choice.add_argument("--recipe", default="gcivl-mvl", help="see `mvl recipes`")
     choice.add_argument(
@@ -28,8 +31,19 @@ def parser() -> Parser:
         choice.add_argument(
             f"--{axis}", metavar="NAME", help=f"use this {axis} instead of the recipe's; your own as module:Class"
         )
-    choice.add_argument("--env", metavar="MODULE:FUNCTION", help="Gymnasium environment to evaluate a data file's policy in")
+    add_env(choice, "Gymnasium environment to evaluate a data file's policy in")
     add_own_code(choice)
+    _add_run(made)
+    many = made.add_argument_group("several devices")
+    many.add_argument("--devices", type=count, metavar="N", help="split every batch over N devices, counted over all processes")
+    many.add_argument("--coordinator", metavar="HOST:PORT", help="address of process 0, to train one run with several processes")
+    many.add_argument("--processes", type=count, metavar="P", help="number of processes")
+    many.add_argument("--process-id", type=natural, metavar="I", help="index of this process; process 0 evaluates and writes")
+    return made
+
+
+def _add_run(made: Parser) -> None:
+    """Add the options about the run: its folder, its seeds and data, and the run it continues or starts from."""
     run = made.add_argument_group("the run")
     run.add_argument("--run", type=Path, help="new folder for the run (default: runs/TASK-RECIPE)")
     run.add_argument("--seeds", type=count, default=1, help="number of seeds to train in this run")
@@ -53,12 +67,13 @@ def parser() -> Parser:
     run.add_argument(
         "--resume", type=Path, metavar="RUN", help="continue this run from its last checkpoint; --steps may lengthen it"
     )
-    many = made.add_argument_group("several devices")
-    many.add_argument("--devices", type=count, metavar="N", help="split every batch over N devices, counted over all processes")
-    many.add_argument("--coordinator", metavar="HOST:PORT", help="address of process 0, to train one run with several processes")
-    many.add_argument("--processes", type=count, metavar="P", help="number of processes")
-    many.add_argument("--process-id", type=natural, metavar="I", help="index of this process; process 0 evaluates and writes")
-    return made
+    run.add_argument(
+        "--from",
+        dest="start_from",
+        type=Path,
+        metavar="RUN",
+        help="start from this trained run: TASK is a file with more demonstrations, which are added to its own",
+    )
 
 
 def run(argv: list[str]) -> None:
@@ -71,6 +86,9 @@ def run(argv: list[str]) -> None:
     if {"-h", "--help"} & set(settings):
         print(_help(options, task))
         return
+    if options.start_from is not None:
+        _start_from(options, task, settings)
+        return
     if task is None:
         raise UsageError("which task? mvl train TASK, for example: mvl train pointmaze-medium-navigate-v0")
     experiment = _experiment(options, task, settings)
@@ -81,6 +99,31 @@ def run(argv: list[str]) -> None:
 
     with joined(options.coordinator, options.processes, options.process_id) as first:
         path = train_experiment(experiment, options.run, options.workers, options.devices, options.track or ())
+    if first:
+        print(finish(path))
+
+
+def _start_from(options: Any, task: str | None, words: list[str]) -> None:
+    if task is None or not task.endswith(".npz"):
+        raise UsageError("--from takes more demonstrations from a file: mvl train MORE.npz --from RUN")
+    for name in GIVEN_BY_PARENT:
+        if getattr(options, name) != parser().get_default(name):
+            raise UsageError(f"a run that starts from another has its {name.replace('_', '-')} already; leave out that option.")
+
+    from dataclasses import replace
+
+    from mvl.plots.finish import finish
+    from mvl.runs.distributed import joined
+    from mvl.runs.folder import RunFolder
+    from mvl.runs.more import train_on
+
+    start_from = options.start_from
+    experiment = RunFolder.open(start_from)[1].experiment
+    recipe, schedule = experiment.configured.parsed(words, prog=f"mvl train {task} --from {start_from}")
+    changed = replace(experiment, recipe=recipe, schedule=schedule)
+    hardware = options.workers, options.devices, options.track or ()
+    with joined(options.coordinator, options.processes, options.process_id) as first:
+        path = train_on(start_from, Path(task), changed, options.run, options.held_out, *hardware)
     if first:
         print(finish(path))
 
@@ -110,7 +153,7 @@ def _experiment(options: Any, task: str | None, words: list[str]) -> "Experiment
     from mvl.tasks import Task
 
     base = Experiment.from_preset(
-        own_task(task, options.env) if task else Task(),
+        own_task(task, options.env, options.goals) if task else Task(),
         options.recipe,
         options.preset,
         parts={axis: getattr(options, axis) for axis in AXES if getattr(options, axis)},

@@ -8,6 +8,8 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Units of time stamps, in seconds."""
 RATES = (0.5, 5000.0)
 """Rows per second of data on movements; other rates mean that time stamps are not in seconds."""
+FASTER = 1.2
+"""Rows may be taken at a rate that is this many times that of the data: the rate of an unsteady clock is known roughly."""
 UNSTEADY, SHARE = 0.2, 0.05
 """A clock is unsteady if more than this SHARE of its steps differ from the median by more than UNSTEADY of it."""
 
@@ -28,10 +30,12 @@ def rate(times: list[np.ndarray]) -> float | None:
     return float(near) if near and abs(found - near) < 0.005 * near else float(f"{found:.4g}")
 
 
-def check_rate(times: list[np.ndarray], name: str) -> None:
-    """Raise if time stamps are not in seconds."""
-    if rate(times) is None:
+def check_rate(times: list[np.ndarray], name: str, hz: float) -> None:
+    """Raise if rows cannot be taken at this rate: time stamps are not in seconds, or there are too few."""
+    if (found := rate(times)) is None:
         raise UsageError(f"{_advances(times, name)}; say in which they are with --unit {name}=ms, us or ns.")
+    if hz > FASTER * found:
+        raise UsageError(f"--hz {hz:g} is more than the {found:g} rows per second of the data; choose at most that.")
 
 
 def looks_wrong(times: list[np.ndarray], name: str) -> list[str]:

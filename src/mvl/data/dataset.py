@@ -131,6 +131,10 @@ class Dataset:
         rows: np.ndarray = self.transitions[self.transitions < self.final_goals[self.transitions]]
         return rows
 
+    def as_goals(self, rows: np.ndarray) -> np.ndarray:
+        """Rows as goals, (..., g): their observations, or their oracle goals."""
+        return take(self.observations if self.oracle is None else self.oracle, rows)
+
     @cached_property
     def first_rows(self) -> np.ndarray:
         """For each row, the first row of its episode."""

@@ -10,7 +10,7 @@ class Size(NamedTuple):
 
     episodes: int
     rows: int
-    """Rows per episode, one more than transitions."""
+    """Rows per episode, one more than transitions; 0 if episodes differ."""
     validation_episodes: int
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from mvl.checks import COUNT, SEED
 from mvl.data.episodes import Generator, Size
 from mvl.data.pairs import Pair
+from mvl.data.raw import RawFolder
 from mvl.files import atomic, scratch_folder
 from mvl.processes import Worker
 
@@ -32,11 +33,13 @@ def generate(
     workers: int | None = None,
     episodes: int | None = None,
     overwrite: bool = False,
+    raw: RawFolder | None = None,
     report: Report = lambda done, total: None,
 ) -> tuple[Path, Path]:
     """Generate the training and validation file of a dataset; the same seed gives the same bytes on any number of cores.
 
-    Episodes that were finished before an interruption are kept; the same call continues with the missing ones.
+    Episodes that were finished before an interruption are kept; the same call continues with the missing ones. The training
+    episodes are also saved in the folder `raw`.
     """
     COUNT.check(workers=workers, episodes=episodes)
     SEED.check(seed=seed)
@@ -50,6 +53,9 @@ def generate(
         overwrite,
         "give --overwrite to mvl data generate to replace it, or name another folder with --data.",
     )
+    pair.check()
+    if raw:
+        raw.check()
     pair.begin()
     if pair.complete():
         pair.clear()
@@ -57,6 +63,8 @@ def generate(
     files = [work_folder / f"{index}.npz" for index in range(train + held_out)]
     seeds = np.random.SeedSequence(seed).generate_state(len(files))
     _generate_missing(generator, [(file, int(value)) for file, value in zip(files, seeds, strict=True)], workers, report)
+    if raw:
+        raw.write(files[:train])
     pair.publish(lambda partial: join(files[:train], partial), lambda partial: join(files[train:], partial))
     return pair.paths
 

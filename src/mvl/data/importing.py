@@ -134,7 +134,8 @@ def write_pair(
             marks = [_append(columns, survey, episode) for episode in found]
             side = for_validation(marks, held_out, source)
             encoded, described = _encoding(survey, source, rescale, signals, mending)
-            pair.publish(*(partial(_save, columns, part, encoded, described, str(source)) for part in (~side, side)))
+            save = partial(_save, columns, encoded, described, str(source))
+            pair.publish(partial(save, ~side, training=True), partial(save, side, training=False))
     except BaseException:
         pair.abandon()
         raise
@@ -186,9 +187,13 @@ def for_validation(marks: list[bool | None], held_out: float, source: Path) -> n
     return chosen
 
 
-def _save(columns: Columns, part: np.ndarray, encoded: Encoding, signals: Signals | None, source: str, path: Path) -> None:
-    """Write the chosen episodes, and read the file as training does, which raises if it could not train on it."""
+def _save(
+    columns: Columns, encoded: Encoding, signals: Signals | None, source: str, part: np.ndarray, path: Path, training: bool
+) -> None:
+    """Write some of the episodes, and read the file as training does, which raises if it could not train on it."""
     changes = {"observations": encoded.observations, "actions": encoded.actions, "goals": encoded.goals}
     described = {} if signals is None else {"signals": np.array(json.dumps(signals.to_json()))}
     columns.save(path, part, changes, **encoded.notes(), **described)
-    _ = load_in_place(path, source).statistics
+    written = load_in_place(path, source)
+    if training:
+        _ = written.statistics

@@ -91,6 +91,8 @@ def prepare(mending: Mending, signals: Signals, sample: Sequence[Checked], clock
     timed = partial(_in_seconds, second=clock.seconds(unit))
     sample = [timed(episode) for episode in sample]
     times = [episode.time for episode in sample if episode.time is not None]
+    if times and mending.hz:
+        clock.check_rate(times, clock_name, mending.hz)
     notes = clock.looks_wrong(times, clock_name) if times and mending.hz is None else []
     hz = (None if times else mending.hz) or signals.hz or (clock.rate(times) if times else None)
     done = fitted(mending, signals._replace(hz=hz), sample)
@@ -168,7 +170,6 @@ def _fewer_rows(mending: Mending, signals: Signals, sample: Sequence[Checked]) -
 def _rows(episode: Checked, mending: Mending) -> np.ndarray:
     if mending.hz is None or episode.time is None:
         return transforms.every_nth(episode, mending.every)
-    clock.check_rate([episode.time], "time")
     return transforms.ticks(episode.time, mending.hz)
 
 

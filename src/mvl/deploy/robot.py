@@ -61,7 +61,7 @@ class SimulatedRobot:
         return None if self.simulator.done else {"observation": self.simulator.observation, "goal": self.goal}
 
     def send(self, action: np.ndarray) -> None:
-        self.simulator.step(self.task.units.normalized(action))
+        self.simulator.step(self.task.action_units.normalized(action))
 
     def hold(self) -> None:
         """The environment's `hold_action()` if it has one, otherwise zeros."""

@@ -13,25 +13,28 @@ from typing import Any
 import numpy as np
 
 from mvl.evaluation.film import AT_ONCE, Film, FilmedSimulator
+from mvl.evaluation.stills import PicturedSimulator, Stills
 from mvl.processes import Worker
 from mvl.tasks.simulator import Simulator, Start
 from mvl.tasks.task import Task
 
+AnySimulator = Simulator | FilmedSimulator | PicturedSimulator
 
-def simulator_maker(task: Task, film: Film | None) -> Callable[[], Simulator | FilmedSimulator]:
+
+def simulator_maker(task: Task, film: Film | Stills | None) -> Callable[[], AnySimulator]:
     """The function that makes the simulators of one process."""
     if film:
-        return lambda: FilmedSimulator(task, film)
+        return lambda: film.simulator(task)
     return task.shared_simulators(task) if task.shared_simulators else task.make_simulator
 
 
 class Player:
     """Runs in a worker process: plays the worker's share of the episodes."""
 
-    def __init__(self, task: Task, scratch: str, film: Film | None) -> None:
+    def __init__(self, task: Task, scratch: str, film: Film | Stills | None) -> None:
         tempfile.tempdir = scratch
         self.make = simulator_maker(task, film)
-        self.simulators: list[Simulator | FilmedSimulator] = []
+        self.simulators: list[AnySimulator] = []
 
     def __call__(self, request: list[Start] | np.ndarray) -> Any:
         """A list of starts begins new episodes; an array of actions (episodes, a) makes one step of each."""
@@ -46,7 +49,7 @@ class Player:
 class InProcessWorker:
     """A worker without a process of its own, for environments that another process could not import."""
 
-    def __init__(self, task: Task, scratch: str, film: Film | None) -> None:
+    def __init__(self, task: Task, scratch: str, film: Film | Stills | None) -> None:
         self.player = Player(task, scratch, film)
 
     def ask(self, request: Any, new_round: bool) -> None:
@@ -66,7 +69,7 @@ class Environments:
     the same actions, and so reaches the same states.
     """
 
-    def __init__(self, task: Task, workers: int, film: Film | None = None) -> None:
+    def __init__(self, task: Task, workers: int, film: Film | Stills | None = None) -> None:
         self.task = task
         portable = replace(task, data=None, name=str(task), env=task.env_function, goal=None, success=task.success_function)
         self.at_once = min(task.at_once, AT_ONCE) if film else task.at_once

@@ -1,14 +1,13 @@
 """Episodes as mp4 files, written by the worker that plays them. Needs imageio-ffmpeg, and a renderer for MuJoCo."""
 
-import atexit
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from mvl.errors import MvlError
+from mvl.evaluation.camera import Camera
 from mvl.tasks.simulator import Start
 from mvl.tasks.task import Task
 
@@ -39,6 +38,9 @@ class Film:
         """The file of the episode with this start."""
         return Path(self.folder) / f"{start.goal}-{start.seed}.mp4"
 
+    def simulator(self, task: Task) -> "FilmedSimulator":
+        return FilmedSimulator(task, self)
+
 
 class FilmedSimulator:
     """A simulator that films each of its episodes."""
@@ -47,8 +49,7 @@ class FilmedSimulator:
         self.task, self.film = task, film
         self.simulator = task.make_simulator()
         self.stride = -(-task.episode_limit(self.simulator.env) // film.frames)
-        self.renderer: Any = None
-        self.model: Any = None
+        self.camera = Camera(task, film.size)
 
     @property
     def done(self) -> bool:
@@ -88,35 +89,7 @@ class FilmedSimulator:
         return observation
 
     def _write_frames(self, count: int = 1) -> None:
-        """Write a picture of the current state `count` times: rendered by MuJoCo, or else by the environment itself."""
-        env = self.simulator.env.unwrapped
-        if hasattr(env, "model"):
-            if env.model is not self.model:  # some environments compile a new model at a reset
-                self._make_renderer(env.model)
-            self.renderer.update_scene(env.data, camera=self.task.camera(env) if self.task.camera else -1)
-            frame = np.ascontiguousarray(self.renderer.render())
-        else:
-            frame = _resized(self.simulator.env.render(), self.film.size, self.task)
+        """Write a picture of the current state `count` times."""
+        frame = self.camera.picture(self.simulator.env)
         for _ in range(count):
             self.writer.send(frame)
-
-    def _make_renderer(self, model: Any) -> None:
-        import mujoco
-
-        if self.renderer is not None:
-            self.renderer.close()
-        self.model = model
-        model.vis.global_.offwidth = model.vis.global_.offheight = self.film.size
-        model.vis.headlight.ambient[:] = 0.3
-        self.renderer = mujoco.Renderer(model, self.film.size, self.film.size)
-        # Without a graphics card shadows take most of the rendering time; more light from the camera keeps forms visible.
-        self.renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
-        atexit.register(self.renderer.close)  # the libraries that it needs are unloaded later
-
-
-def _resized(frame: Any, size: int, task: Task) -> np.ndarray:
-    """A picture that the environment rendered, resized to (size, size, 3) with the nearest pixels."""
-    if not isinstance(frame, np.ndarray) or frame.ndim != 3:
-        raise MvlError(f"{task}: its environment does not render; make it with render_mode='rgb_array' to film it.")
-    rows, columns = (np.arange(size) * length // size for length in frame.shape[:2])
-    return np.ascontiguousarray(frame[rows][:, columns, :3])

@@ -11,7 +11,6 @@ from scipy.sparse.csgraph import connected_components
 from mvl.checks import COUNT, POSITIVE, check_settings
 from mvl.data.dataset import Dataset
 from mvl.data.history import states_at
-from mvl.data.memory_map import take
 from mvl.errors import DataError
 
 Steps = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -70,14 +69,9 @@ class Places(NamedTuple):
             raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller --plan-steps.")
         whole = held_out.transitions[apart >= graph.steps]
         firsts = np.sort(random.choice(whole, min(PAIRS, len(whole)), replace=False))
-        ends = _as_goals(held_out, firsts + graph.steps)
+        ends = held_out.as_goals(firsts + graph.steps)
         states, starts = states_at(train, rows, history), states_at(held_out, firsts, history)
-        return cls(states, _as_goals(train, rows), starts, ends)
-
-
-def _as_goals(data: Dataset, rows: np.ndarray) -> np.ndarray:
-    vectors = data.observations if data.oracle is None else data.oracle
-    return take(vectors, rows)
+        return cls(states, train.as_goals(rows), starts, ends)
 
 
 class Roadmap(NamedTuple):

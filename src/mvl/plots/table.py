@@ -64,5 +64,6 @@ def _panel(ax: "Axes", results: Sequence[Result]) -> None:
     )
     for label, result in zip(ax.get_yticklabels(), results, strict=True):
         label.set_color("black" if result.seeds else ABSENT)
-    ax.set(xlim=(-3, 103), ylim=(len(results) - 0.5, -0.5), xlabel="success, percent")
+    what = "success" if all(result.simulated for result in results) else "goals reached in a learned model"
+    ax.set(xlim=(-3, 103), ylim=(len(results) - 0.5, -0.5), xlabel=f"{what}, percent")
     ax.grid(axis="x", alpha=0.3)

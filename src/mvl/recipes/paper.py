@@ -5,9 +5,11 @@ are identical to tables of other publications, which used other numbers of seeds
 """
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from mvl.errors import unknown
@@ -65,13 +67,22 @@ class Table:
     """Whether every row has a line for each of its tasks or subtasks."""
     unavailable: str = ""
     """Why its runs cannot be repeated here; empty if they can."""
-    skipped: frozenset[str] = field(default_factory=frozenset)
-    """Rows of the CSV file that are not tasks, such as averages."""
+    average: str = ""
+    """Name of the row with the averages over all others; empty if there is none."""
+    in_points: bool = False
+    """Whether cells are highlighted within 5 points of the best in their row, rather than within 5 percent of it."""
+    source: frozenset[str] = field(default_factory=frozenset)
+    """Recipes whose numbers were published first by the work that the paper compares with, under a protocol of its own."""
 
 
 TABLES = {
-    "table1": Table("Representations on GCIVL", _TABLE_1, skipped=frozenset({"AVERAGE"})),
-    "table2": Table("Mollified and Eikonal, on HIQL and on dual goals", {**_TABLE_2, **_DUALS}),
+    "table1": Table("Representations on GCIVL", _TABLE_1, average="AVERAGE"),
+    "table2": Table(
+        "Mollified and Eikonal, on HIQL and on dual goals",
+        {**_TABLE_2, **_DUALS},
+        in_points=True,
+        source=frozenset({"hiql", "hiql-eik"}),
+    ),
     "table3a": Table("Mollified and Eikonal on noisy data", _DUALS),
     "table3b": Table("Neighbors N and radius delta on pointmaze", {**_NEIGHBORS, **_RADII}, setting=True),
     "table7": Table(
@@ -101,6 +112,10 @@ TASKS = {
     **{f"powderworld-{size}": f"powderworld-{size}-play-v0" for size in ("easy", "medium", "hard")},
 }  # fmt: skip
 """Tasks by the paper's names; table 10 uses OGBench's names."""
+
+
+SOURCE_STEPS = 100_000
+"""Steps of EIK-HIQL on point mazes in the work that published it."""
 
 
 class Place(NamedTuple):
@@ -135,7 +150,7 @@ def named(table: str) -> Table:
 
 def rows(table: str) -> list[str]:
     """Names of the rows of a table, in the paper's order."""
-    return list(dict.fromkeys(place.row for place in cells(table) if place.row not in named(table).skipped))
+    return list(dict.fromkeys(place.row for place in cells(table) if place.row != named(table).average))
 
 
 def parts(table: str, row: str) -> list[str]:
@@ -153,6 +168,33 @@ def cell(table: str, row: str, column: str, part: str = "overall") -> Published 
     return cells(table).get(Place(row, part, column))
 
 
+def average(table: str, rows_of_column: Sequence[str], column: str) -> Published | None:
+    """The paper's average of a column over some rows: the mean of their means, and the mean of their deviations.
+
+    Over all rows it is the number that the paper prints. None if the paper lacks one of the rows or has no averages.
+    """
+    about, found = named(table), [cell(table, row, column) for row in rows_of_column]
+    if not about.average or not found or None in found:
+        return None
+    if set(rows_of_column) == set(rows(table)):
+        return cell(table, about.average, column)
+    known = [published for published in found if published]
+    means, deviations = zip(*((published.mean, published.std) for published in known), strict=True)
+    return Published(table, round(fmean(means)), round(fmean(deviations)))
+
+
+def source_settings(recipe: str, table: str, task: str, steps: int) -> dict[str, str] | None:
+    """Settings of the protocol under which a column was published first; None if that is the paper's own.
+
+    EIK-HIQL was trained for 100k steps on point mazes, evaluated every 10k (its repository), and elsewhere as in the paper; a
+    preset with fewer steps keeps its own.
+    """
+    if canonical(recipe) not in named(table).source:
+        return None
+    shorter = find_task(task).world.startswith("pointmaze") and steps > SOURCE_STEPS
+    return {"steps": str(SOURCE_STEPS), "eval_every": str(SOURCE_STEPS // 10)} if shorter else {}
+
+
 def cells_for(task: str, recipe: str) -> list[Published]:
     """All overall numbers of the paper for a task and a recipe with the settings of its preset."""
     wanted, usual = _equivalent(task), Column(canonical(recipe))
@@ -160,7 +202,7 @@ def cells_for(task: str, recipe: str) -> list[Published]:
         published
         for table, about in TABLES.items()
         for place, published in cells(table).items()
-        if place.part == "overall" and place.row not in about.skipped
+        if place.part == "overall" and place.row != about.average
         if _equivalent(task_of(place.row)) == wanted and about.columns[place.column] == usual
     ]
 

@@ -26,7 +26,7 @@ class Schedule:
     eval_episodes: int = 50
     """Episodes per task in an evaluation; in kitchens, where every episode is scored on all subtasks, in total."""
     eval_temperature: float = 0.0
-    """Randomness of the policy in evaluations; 0 takes the mean action."""
+    """Randomness of the policy in evaluations; 0 takes the most likely action."""
     plan: PlannerName = "none"
     """Planner of the evaluations: none, or graph (sub-goals on shortest paths over states of the data)."""
     plan_nodes: int = 2_000

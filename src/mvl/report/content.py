@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mvl.errors import MvlError
+from mvl.evaluation.held_out.measures import BEST
 from mvl.plots.finish import draw
 from mvl.recipes.families import name_of_parts
 from mvl.recipes.paper import cells_for
@@ -20,6 +21,7 @@ from mvl.results.statistics import Estimate, estimate
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder
+from mvl.runs.judging import Judged, measures_of, saved_measures
 from mvl.runs.video import Clip, Shots, film
 from mvl.tasks import task_names
 
@@ -72,6 +74,10 @@ class Content:
     """One per task, then one over all tasks; empty if the run was not evaluated."""
     steps: list[int]
     """Steps of the evaluations that `success` is the mean of."""
+    judged: Judged | None
+    """Held-out measures: of a run without an environment, or as they were saved before."""
+    not_judged: str
+    """Reason why a run without an environment has no measures."""
     geometry: list[Geometry]
     """One per seed; empty if the task has no maze or the recipe no value."""
     picture: InlineFile
@@ -88,6 +94,11 @@ class Content:
     def overall(self) -> Success | None:
         return self.success[-1] if self.success else None
 
+    @property
+    def in_model(self) -> Success | None:
+        """The held-out measure that ranks policies best: the share of goals reached in a learned model."""
+        return Success(BEST, self.judged.overall.tolist(), None) if self.judged else None
+
 
 def gather(path: Path, name: str, videos: bool, progress: Progress) -> Content:
     """The content for one run. A picture or video that cannot be made is replaced by the reason."""
@@ -96,6 +107,8 @@ def gather(path: Path, name: str, videos: bool, progress: Progress) -> Content:
     recipe = name_of_parts(description.experiment.recipe.names())
     success, steps = _success(description, recipe, evaluations) if description.task.simulated and evaluations else ([], [])
     progress(0.0)
+    judged, not_judged = _judged(path, description)
+    progress(0.1)
     picture = _picture(folder, description)
     progress(0.25)
     geometry = geometry_of_seeds(path, Mollified()) if folder.checkpoint_file.exists() else []
@@ -114,6 +127,8 @@ def gather(path: Path, name: str, videos: bool, progress: Progress) -> Content:
         metrics=metrics.read(folder.metrics_file),
         success=success,
         steps=steps,
+        judged=judged,
+        not_judged=not_judged,
         geometry=geometry,
         picture=picture,
         clips=clips,
@@ -130,6 +145,16 @@ def _success(description: Description, recipe: str | None, evaluations: list[dic
     cell = (published[0].mean / 100, published[0].std / 100) if published else None
     rows = [Success(name, column.tolist(), None) for name, column in zip(names, tasks.T, strict=True)]
     return [*rows, Success("overall", [seed["overall"] for seed in result], cell)], result[0]["steps"]
+
+
+def _judged(path: Path, description: Description) -> tuple[Judged | None, str]:
+    """Held-out measures, or the reason why there are none; with an environment only those that were saved before."""
+    try:
+        if description.task.simulated:
+            return saved_measures(path), ""
+        return measures_of(path), "There is no checkpoint yet."
+    except MvlError as error:
+        return None, str(error)
 
 
 def _picture(folder: RunFolder, description: Description) -> InlineFile:

@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 
 from mvl import __version__
+from mvl.evaluation.held_out.measures import BEST
 from mvl.files import atomic
 from mvl.report.content import Content, Progress, gather
 from mvl.report.sections import PARTS, anchor, comparison, one_run, result
@@ -61,14 +62,23 @@ def _heading(contents: Sequence[Content]) -> tuple[str, str]:
     tasks = sorted({content.description.task.label for content in contents})
     where = tasks[0] if len(tasks) == 1 else f"{len(tasks)} tasks"
     if len(contents) > 1:
-        scores = [(success.result.mean, content) for content in contents if (success := content.overall)]
-        best = max(scores, key=lambda pair: pair[0])[1] if scores else None
-        return f"{len(contents)} runs on {where}", f"Highest success: {best.name}, {result(best.overall)}." if best else ""
+        return f"{len(contents)} runs on {where}", _best(contents)
     (content,) = contents
     seeds = len(content.description.experiment.seeds)
-    lead = f"Success {result(content.overall)}, " if content.overall else ""
+    scores = {"Success": content.overall, BEST: content.in_model}
+    lead = "".join(f"{name} {result(score)}, " for name, score in scores.items() if score)
     lead += f"{content.trained:,} steps, {seeds} seed{'s' if seeds > 1 else ''}."
     return f"{content.recipe} on {where}", lead
+
+
+def _best(contents: Sequence[Content]) -> str:
+    """The run with the highest success, or if none was evaluated in an environment, with the highest held-out measure."""
+    for name, scores in (("success", [one.overall for one in contents]), (BEST, [one.in_model for one in contents])):
+        found = [(score, content.name) for score, content in zip(scores, contents, strict=True) if score]
+        if found:
+            score, best = max(found, key=lambda pair: pair[0].result.mean)
+            return f"Highest {name}: {best}, {result(score)}."
+    return ""
 
 
 def _styles(contents: Sequence[Content]) -> dict[str, str]:

@@ -9,9 +9,11 @@ import numpy as np
 
 from mvl import registry
 from mvl.data.signals import KINDS, Signals, dimension_names
+from mvl.evaluation.held_out.measures import BEST
 from mvl.report.charts import UNBOUNDED, Series, curves, success_mark
 from mvl.report.content import Content, Success
 from mvl.report.markup import Markup, collapsible, facts, html, paragraph, table
+from mvl.report.measures import held_out_measures
 from mvl.results.geometry import Geometry
 from mvl.results.statistics import estimate
 from mvl.runs.video import in_words
@@ -50,10 +52,10 @@ NO_VALUE = "-"
 PAPER_SIZE = "The paper trains for 1M steps with layers of 512."
 
 
-def result(success: Success | None) -> str:
+def result(success: Success | None, without: str = "not evaluated") -> str:
     """A success with its interval, as text."""
     if success is None:
-        return "not evaluated"
+        return without
     return str(success.result) if len(success.per_seed) > 1 else f"{success.result.mean:.2f}"
 
 
@@ -65,7 +67,9 @@ def cell(success: Success | None) -> str:
 def comparison(contents: Sequence[Content], styles: dict[str, str]) -> Markup:
     """All runs in one table and one chart."""
     several = len({content.description.task for content in contents}) > 1
+    judged = any(content.in_model for content in contents)
     heads = ["run", "recipe", *(["task"] if several else []), "steps", "seeds", "success [95 %]", "paper"]
+    heads += [f"{BEST} [95 %]"] if judged else []
     measured = [name for name in ("rank_correlation", "ascent", "jitter") if any(content.geometry for content in contents)]
     rows = []
     for content in contents:
@@ -73,6 +77,7 @@ def comparison(contents: Sequence[Content], styles: dict[str, str]) -> Markup:
         link = Markup(f'<a href="#{anchor(content)}">{html(content.name)}</a>')
         row: list[object] = [link, content.recipe, *([about.task.label] if several else [])]
         row += [f"{content.trained:,}", len(about.experiment.seeds), result(content.overall), cell(content.overall)]
+        row += [result(content.in_model, "not measured")] if judged else []
         row += [f"{_mean(content.geometry, name):.2f}" if content.geometry else NO_VALUE for name in measured]
         rows.append(row)
     summary = table("Success over all tasks", [*heads, *(MEASURES[name][0] for name in measured)], rows, left=3 if several else 2)
@@ -118,15 +123,20 @@ def _trained(content: Content) -> str:
     pairs.append(("seeds", ", ".join(map(str, about.experiment.seeds))))
     path, held_out = about.data["path"], about.experiment.data.held_out
     share = f", {held_out:g} of it held out" if held_out else ""
-    pairs.append(("data", f"{Path(path).name}{share}" if path else "arrays"))
+    names = [
+        f"{Path(path).name}{share}" if path else "arrays",
+        *(Path(added["path"]).name for added in about.data.get("added", ())),
+    ]
+    pairs.append(("data", ", ".join(names)))
+    if about.parent:
+        pairs.append(("started from", f"{about.parent['run']}, step {about.parent['step']:,}"))
     return facts(pairs)
 
 
 def _success(content: Content) -> str:
     if not content.success:
-        return paragraph(
-            "Not evaluated yet." if content.description.task.simulated else "There is no environment to evaluate in."
-        )
+        reason = "Not evaluated yet." if content.description.task.simulated else "There is no environment to evaluate in."
+        return paragraph(reason) + held_out_measures(content)
     several = len(content.success[0].per_seed) > 1
     heads = ["task", "", "success [95 %]", "paper", *(f"seed {seed}" for seed in content.description.experiment.seeds if several)]
     rows = []
@@ -137,7 +147,8 @@ def _success(content: Content) -> str:
     steps = ", ".join(f"{step:,}" for step in content.steps)
     caption = f"Share of episodes that reach the goal: mean of the evaluations at steps {steps}; episodes per task: {episodes}"
     note = "The diamond is the paper's mean, with the standard deviation over its seeds. " + PAPER_SIZE
-    return table(caption, heads, rows, left=2, total=True) + (paragraph(note, "note") if content.success[-1].paper else "")
+    shown = table(caption, heads, rows, left=2, total=True) + (paragraph(note, "note") if content.success[-1].paper else "")
+    return shown + held_out_measures(content)
 
 
 def _curves(content: Content, style: str) -> str:
@@ -223,8 +234,9 @@ def _command(content: Content) -> str:
     data = content.description.data
     if data["path"] is None:
         return paragraph("It was trained from Python on arrays, so no command can train it again.")
-    command = content.description.experiment.command()
-    note = f"The same numbers need the same versions and the same data: {Path(data['path']).name} with SHA-256 {data['sha256']}."
+    command = content.description.command
+    files = " and ".join(f"{Path(file['path']).name} with SHA-256 {file['sha256']}" for file in (data, *data.get("added", ())))
+    note = f"The same numbers need the same versions and the same data: {files}."
     return f'<pre tabindex="0"><code>{html(command)}</code></pre>{paragraph(note, "note")}'
 
 

@@ -77,7 +77,7 @@ def success_by(run: Path, seed: int, steps: int) -> float | None:
 
 def stopped(found: Sequence[Result], times: Mapping[Experiment, float]) -> list[Stopped]:
     """Every finished result whose experiment has a time per step, compared within its row."""
-    finished = [result for result in found if result.cell.part == "overall" and result.seeds]
+    finished = [result for result in found if result.cell.part == "overall" and result.seeds and result.simulated]
     timed = [(r, times[r.cell.experiment]) for r in finished if r.cell.experiment and r.cell.experiment in times]
     cheapest: dict[str, float] = {}
     for result, seconds in timed:

@@ -53,7 +53,8 @@ class Entry(NamedTuple):
 
 def entries_of_records(records: Iterable[Record], source: str) -> list[Entry]:
     """The entries of finished runs: one per experiment, and two more if it was played with and without a planner."""
-    known = sorted((record for record in records if record.description), key=lambda record: record.key)
+    played = (record for record in records if record.description and record.description.task.simulated)
+    known = sorted(played, key=lambda record: record.key)
     groups = (list(group) for _, group in groupby(known, key=lambda record: record.key[0]))
     return [entry for group in groups for entry in _entries(group, source)]
 
@@ -108,7 +109,7 @@ def entries_of_paper() -> list[Entry]:
     for table, about in paper.TABLES.items():
         for place, number in paper.cells(table).items():
             task = paper.task_of(place.row)
-            if place.part == "overall" and place.row not in about.skipped and task in task_names():
+            if place.part == "overall" and place.row != about.average and task in task_names():
                 method = about.columns[place.column].recipe if not about.setting else f"dual-mvl {place.column}"
                 source = f"the paper, {table}, {place.column}"
                 given = {**sizes, **EXCEPTIONS.get((table, place.column), {})}

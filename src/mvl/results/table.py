@@ -14,6 +14,23 @@ LATEX: dict[str, str | int | None] = {"_": r"\_", "%": r"\%", "±": r"$\pm$", "<
 
 
 @dataclass(frozen=True)
+class Marked:
+    """A value that is highlighted: bold, or italic if it is not `strong`; in text `*` or `+` behind it."""
+
+    value: str
+    strong: bool
+
+    def __str__(self) -> str:
+        return f"{self.value} {'*' if self.strong else '+'}"
+
+    def markdown(self, escaped: str) -> str:
+        return f"**{escaped}**" if self.strong else f"*{escaped}*"
+
+    def latex(self, escaped: str) -> str:
+        return rf"\text{'bf' if self.strong else 'it'}{{{escaped}}}"
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows below named columns, with a title and notes that explain them."""
 
@@ -49,8 +66,8 @@ class Table:
         """A table as GitHub shows it, with a heading if it has a title."""
         above = [f"## {self.title}"] if self.title else []
         heading = "|" + "".join(f" {name} |" if name else " |" for name in self.columns)
-        escaped = [[str(value).replace("<", r"\<").replace(">", r"\>") for value in row] for row in self.rows]
-        lines = [heading, "|" + "---|" * len(self.columns), *(f"| {' | '.join(row)} |" for row in escaped)]
+        rows = [[_markdown(value) for value in row] for row in self.rows]
+        lines = [heading, "|" + "---|" * len(self.columns), *(f"| {' | '.join(row)} |" for row in rows)]
         below = [part.markdown().rstrip("\n") if isinstance(part, Table) else part for part in self.below]
         return "\n\n".join([*above, *self.notes, "\n".join(lines), *below]) + "\n"
 
@@ -63,9 +80,7 @@ class Table:
     def latex(self) -> str:
         """A tabular, with the notes as comments below it."""
         table = self.as_latex or self
-        columns, *rows = (
-            " & ".join(map(str, row)).translate(str.maketrans(LATEX)) + r" \\" for row in (table.columns, *table.rows)
-        )
+        columns, *rows = (" & ".join(map(_latex, row)) + r" \\" for row in (table.columns, *table.rows))
         head = [rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}", r"\hline", columns, r"\hline"]
         notes = [f"% {note}".replace("±", "+-") for note in table.notes]
         return "\n".join([*head, *rows, r"\hline", r"\end{tabular}", *notes]) + "\n"
@@ -78,6 +93,18 @@ class Table:
             with atomic(path) as partial:
                 partial.write_text(forms[ending]())
         return paths
+
+
+def _markdown(value: Any) -> str:
+    if isinstance(value, Marked):
+        return value.markdown(_markdown(value.value))
+    return str(value).replace("<", r"\<").replace(">", r"\>")
+
+
+def _latex(value: Any) -> str:
+    if isinstance(value, Marked):
+        return value.latex(_latex(value.value))
+    return str(value).translate(str.maketrans(LATEX))
 
 
 def _aligned(rows: Sequence[Sequence[Any]]) -> list[str]:

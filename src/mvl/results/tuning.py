@@ -1,26 +1,36 @@
-"""The settings of a recipe ranked by success or validation loss, and the choice of the best."""
+"""Recipes and settings ranked by success, validation loss or a held-out measure, and the choice of the best."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from mvl.errors import MvlError
+from mvl.errors import MvlError, UsageError, unknown
+from mvl.evaluation.held_out.measures import BEST, MEASURES
+from mvl.experiment import Experiment
 from mvl.files import atomic
 from mvl.recipes.families import canonical
-from mvl.results.results import Result
+from mvl.results.results import Result, with_measures
 from mvl.results.statistics import Estimate, estimate
 from mvl.results.table import Table
 from mvl.studies.plan import Plan
 from mvl.studies.store import Seed
 
-MEASURES = {
+LOSSES = ("validation/value/loss", "validation/policy/loss")
+CRITERIA = {
     "success": "success in percent, the higher the better",
     "validation": "losses of value and policy on validation data added, the lower the better; the penalty is left out, as it "
     "grows with its weight",
+    **{
+        name: f"{name}, {measure.meaning}, the {'higher' if measure.higher_is_better else 'lower'} the better"
+        for name, measure in MEASURES.items()
+    },
 }
+"""What `mvl tune --by` may be, and what it means."""
+RANGES = {"success": (0.0, 100.0), **{name: (0.0, 1.0) for name, measure in MEASURES.items() if measure.is_share}}
+"""Bounds of the criteria that have any."""
 COLUMNS = ("", "settings", "mean", "95 % interval", "seeds")
 
 
@@ -31,25 +41,49 @@ class Ranked:
     label: str
     result: Result
     score: Estimate
+    per_seed: list[float]
 
 
-def ranking(found: list[Result], by: str) -> list[Ranked]:
-    """The results by score, best first, without those that have no finished seed."""
-    within = (0.0, 100.0) if by == "success" else (-np.inf, np.inf)
-    scored = [
-        Ranked(result.cell.column, result, estimate([_score(seed, by) for seed in result.seeds], within))
-        for result in found
-        if result.seeds
-    ]
-    return sorted(scored, key=lambda entry: entry.score.mean, reverse=by == "success")
+def check_criterion(by: str, experiments: Sequence[Experiment]) -> None:
+    """Refuse a criterion that some of the experiments do not have, or that does not compare their recipes."""
+    if by not in CRITERIA:
+        raise unknown("criterion", by, CRITERIA)
+    without = next((experiment for experiment in experiments if not experiment.task.simulated), None)
+    if by == "success" and without:
+        raise UsageError(f"{without.task} has no environment to succeed in; name one with --env, or choose --by {BEST}.")
+    if by == "validation" and len({str(experiment.recipe.names()) for experiment in experiments}) > 1:
+        raise UsageError(f"validation losses of different recipes do not compare; choose --by {BEST}.")
+    valueless = next((experiment for experiment in experiments if not experiment.recipe.has_surface), None)
+    if by in MEASURES and MEASURES[by].needs_value and valueless:
+        raise UsageError(f"{valueless.recipe_name} learns no value, which {by} measures; choose --by {BEST}.")
+
+
+def ranking(found: Sequence[Result], by: str, report: Callable[[int, int], None] = lambda done, total: None) -> list[Ranked]:
+    """The results by score, best first, without those that have no finished seed.
+
+    Held-out measures are computed where they are missing; `report` is called with the number of results that have them.
+    """
+    scored = []
+    for number, result in enumerate(found, 1):
+        known = with_measures(result) if by in MEASURES else result
+        scores = [_score(seed, by) for seed in known.seeds]
+        if scores:
+            scored.append(Ranked(result.cell.column, known, estimate(scores, RANGES.get(by, (-np.inf, np.inf))), scores))
+        report(number, len(found))
+    highest_first = by == "success" or (by in MEASURES and MEASURES[by].higher_is_better)
+    return sorted(scored, key=lambda entry: entry.score.mean, reverse=highest_first)
 
 
 def _score(seed: Seed, by: str) -> float:
-    """Success in percent, or the sum of the validation losses."""
+    """Success in percent, the sum of the validation losses, or a held-out measure."""
     if by == "success":
         return 100 * seed.overall
-    parts = [seed.validation[f"validation/{part}/loss"] for part in ("value", "policy")]
-    return float(sum(parts))
+    if by in MEASURES:
+        return seed.measures[by]
+    missing = [name for name in LOSSES if name not in seed.validation]
+    if missing:
+        raise MvlError(f"{seed.run} has no {missing[0]} in its evaluations; choose --by {BEST}, or train it again.")
+    return float(sum(seed.validation[name] for name in LOSSES))
 
 
 def ranking_table(ranked: Sequence[Ranked], by: str) -> Table:
@@ -63,7 +97,7 @@ def ranking_table(ranked: Sequence[Ranked], by: str) -> Table:
         first, second = ranked[0].score, ranked[1].score
         apart = first.low > second.high or first.high < second.low
         notes = ["the intervals of the first two do not overlap" if apart else "the intervals of the first two overlap"]
-    return Table(COLUMNS, rows, f"{MEASURES[by]}:", notes)
+    return Table(COLUMNS, rows, f"{CRITERIA[by]}:", notes)
 
 
 def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
@@ -80,8 +114,13 @@ def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
         "seeds": plan.seeds,
         "chosen": ranked[0].label,
         "changes": experiment.changes(),
-        "ranking": [{"label": entry.label, **entry.score._asdict(), "per_seed": entry.result.values} for entry in ranked],
+        "ranking": [{"label": entry.label, **_finite(entry.score), "per_seed": entry.per_seed} for entry in ranked],
     }
     with atomic(path) as partial:
         partial.write_text(json.dumps(choice, indent=1) + "\n")
     return f"chosen on {experiment.task} alone, by {by}: {ranked[0].label}; wrote {path}"
+
+
+def _finite(score: Estimate) -> dict[str, float | None]:
+    """A score for JSON, which has no infinity: the ends of an interval that one seed cannot give are null."""
+    return {name: value if np.isfinite(value) else None for name, value in score._asdict().items()}

@@ -10,6 +10,7 @@ from mvl.data.actions import ActionUnits
 from mvl.data.dataset import Dataset
 from mvl.data.history import states_at
 from mvl.data.inputs import Inputs
+from mvl.data.joining import joined
 from mvl.data.normalization import Normalization
 from mvl.data.sources import npz
 from mvl.errors import MvlError, UsageError
@@ -29,16 +30,31 @@ def load_data(task: Task, path: Path | None, options: DataOptions) -> tuple[Data
     return npz.load_pair(path, options.held_out, task.goal_columns_of_file, bool(options.out_of_core))
 
 
-def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
-    """The training and validation data of a run; a file that has changed since the run started is refused."""
+def data_file(description: Description, run: Path | str) -> Path:
+    """The training file of a run; one that has changed since the run started is refused."""
     origin = description.data
-    path = Path(origin["path"]) if origin["path"] else None
-    if path is None and given is None:
+    if not origin["path"]:
         raise UsageError(f"{run} was trained on arrays; continue it from Python, with the same data.")
-    if path is not None and (not path.exists() or fingerprint(path) != origin["sha256"]):
-        raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
+    path = Path(origin["path"])
+    _check_unchanged(path, origin["sha256"], run)
+    return path
+
+
+def data_of(description: Description, given: Dataset | None, run: Path | str) -> tuple[Dataset, Dataset]:
+    """The training and validation data of a run: given, or read again from its file."""
+    path = data_file(description, run) if given is None or description.data["path"] else None
     task = description.experiment.task
-    return load_data(task if given is None else replace(task, data=given), path, description.experiment.data)
+    train, validation = load_data(task if given is None else replace(task, data=given), path, description.experiment.data)
+    for added in description.data.get("added", ()):
+        _check_unchanged(Path(added["path"]), added["sha256"], run)
+        more = npz.load_pair(Path(added["path"]), added["held_out"], task.goal_columns_of_file)
+        train, validation = joined(train, more[0]), joined(validation, more[1])
+    return train, validation
+
+
+def _check_unchanged(path: Path, sha256: str, run: Path | str) -> None:
+    if not path.exists() or fingerprint(path) != sha256:
+        raise MvlError(f"{path} is not the file {run} was trained on; put that file back to continue.")
 
 
 def shapes_of(dataset: Dataset, learning: Learning | None = None) -> Shapes:

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import platform
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +22,7 @@ from mvl.experiment import Experiment
 from mvl.files import atomic, open_unlinked, refuse_links, writable_folder
 from mvl.nets.native.library import disabled_reason
 from mvl.recipes.recipe import Recipe
+from mvl.settings import as_flags
 from mvl.tasks import Task
 from mvl.types import Shapes
 
@@ -42,15 +44,20 @@ class Description:
     """The experiment's recipe with the settings that come from the data filled in."""
     shapes: Shapes
     data: dict[str, Any]
-    """Path and SHA-256 of the training file, units of its actions (`ActionUnits`), names and origin (`Inputs`), ranges."""
+    """Path and SHA-256 of the training file, units of its actions (`ActionUnits`), names and origin (`Inputs`), ranges.
+
+    `added` are files with more demonstrations, each with `path`, `sha256` and `held_out`.
+    """
     normalization: Normalization | None = None
     """How observations and goals are standardized; None if they are not."""
+    parent: dict[str, Any] | None = None
+    """The run that this one started from: `run`, `step`, and `changes` of settings as text; None if it started anew."""
 
     @property
     def task(self) -> Task:
         """The task to play; one of the user's own gets the units of its data."""
         task = self.experiment.task
-        return replace(task, units=self.action_units, inputs=self.inputs) if task.is_own else task
+        return replace(task, action_units=self.action_units, inputs=self.inputs) if task.is_own else task
 
     @property
     def action_units(self) -> ActionUnits:
@@ -59,6 +66,16 @@ class Description:
     @property
     def inputs(self) -> Inputs:
         return Inputs.from_json(self.data)
+
+    @property
+    def command(self) -> str:
+        """The shell command that repeats this training; data files are named without their folders."""
+        if self.parent is None:
+            return self.experiment.command()
+        added = self.data["added"][-1]
+        held_out = [] if added["held_out"] is None else ["--held-out", str(added["held_out"])]
+        changed = as_flags(self.experiment.configured.settings(), self.parent["changes"])
+        return shlex.join(["mvl", "train", Path(added["path"]).name, "--from", self.parent["run"], *held_out, *changed])
 
     def to_json(self) -> dict[str, Any]:
         described = self.experiment.to_json()
@@ -70,6 +87,7 @@ class Description:
             "fitted": self.fitted.to_json(),
             "shapes": self.shapes._asdict(),
             "normalization": self.normalization and self.normalization.to_json(),
+            **({"parent": self.parent} if self.parent else {}),
         }
 
     @classmethod
@@ -85,6 +103,7 @@ class Description:
             shapes=_shapes(data["shapes"]),
             data=origin,
             normalization=normalization and Normalization.from_json(normalization),
+            parent=data.get("parent"),
         )
 
 
@@ -107,6 +126,7 @@ class RunFolder:
         self.surface_file = path / "surface.json"
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
+        self.held_out_file = path / "held_out.json"
         self.tracking_file = path / "tracking.json"
         self.goals_file = path / "goals.json"
         self.lock_file = path / ".lock"
@@ -123,6 +143,7 @@ class RunFolder:
             self.surface_file,
             self.graph_file,
             self.plans_file,
+            self.held_out_file,
             self.tracking_file,
             self.goals_file,
         )

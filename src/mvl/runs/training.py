@@ -84,7 +84,7 @@ def train_experiment(
 ) -> Path:
     """Read the data, make the run folder and train."""
     COUNT.check(workers=workers, devices=devices)
-    sharding = _sharding(devices, len(experiment.seeds), experiment.recipe.learning.batch_size)
+    sharding = sharding_of(devices, len(experiment.seeds), experiment.recipe.learning.batch_size)
     task = experiment.task
     target = Path(run) if run else Path("runs") / f"{task.name or 'data'}-{experiment.recipe_name}"
     trackers = tracking.chosen(track, target)
@@ -97,17 +97,17 @@ def train_experiment(
         too_large = path is not None and not fits(npz.bytes_of(path), free_memory())
         experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
     train_data, validation = load_data(task, path, experiment.data)
-    _check_fits(experiment.recipe, train_data, validation)
+    check_fits(experiment.recipe, train_data, validation)
     normalization = Normalization.of(train_data) if experiment.recipe.learning.normalize else None
     learning = experiment.recipe.learning
     fitted = experiment.recipe.fit(statistics_of(train_data, normalization, learning.history))
     shapes = shapes_of(train_data, learning)
     description = Description(experiment, fitted, shapes, origin_of(path, train_data), normalization)
     team = Team()
-    _check_same(description, team)
+    check_same(description, team)
     folder = RunFolder.create(target, description) if team.first else RunFolder(target)
     with folder.locked() if team.first else nullcontext():
-        return _run(folder, description, train_data, validation, None, workers, sharding, trackers)
+        return train_in(folder, description, train_data, validation, None, workers, sharding, trackers)
 
 
 def resume(
@@ -131,7 +131,7 @@ def resume(
             json.loads(team.exchange()[0])
         )  # only the first process may have access to the folder
         sharding = BatchSharding.over(devices, description.fitted.learning.batch_size)
-        return _run(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, sharding, [])
+        return train_in(RunFolder(Path(run)), description, *data_of(description, data, run), None, workers, sharding, [])
     folder, before = RunFolder.open(Path(run))
     description = _lengthened(before, steps, run)
     trackers = tracking.chosen(track, folder.path)
@@ -144,7 +144,7 @@ def resume(
         if description != before:
             folder.describe(description)
         _rewind(folder, description, int(state.step[0]) if state else 0, notes.get("sizes"))
-        return _run(folder, description, train_data, validation, state, workers, sharding, trackers)
+        return train_in(folder, description, train_data, validation, state, workers, sharding, trackers)
 
 
 def _lengthened(description: Description, steps: int | None, run: Path | str) -> Description:
@@ -195,14 +195,14 @@ def _check_numbers(seeds: int, first_seed: int) -> None:
     SEED.check(last_seed=first_seed + seeds - 1)
 
 
-def _sharding(devices: int | None, seeds: int, batch_size: int) -> BatchSharding | None:
+def sharding_of(devices: int | None, seeds: int, batch_size: int) -> BatchSharding | None:
     """How batches are split over devices; without `devices`, the cores of a CPU share the seeds instead."""
     if devices is None:
         share_cores(seeds)
     return BatchSharding.over(devices, batch_size)
 
 
-def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
+def check_fits(recipe: Recipe, *datasets: Dataset) -> None:
     """Refuse discrete actions that the policy cannot have, and data without the long episodes that the recipe needs."""
     recipe.check_actions(shapes_of(datasets[0]).levels)
     for dataset in datasets:
@@ -211,7 +211,7 @@ def _check_fits(recipe: Recipe, *datasets: Dataset) -> None:
             raise DataError(f"{dataset.source}: no episode has more than one transition; value {value} needs a goal ahead.")
 
 
-def _check_same(description: Description, team: Team) -> None:
+def check_same(description: Description, team: Team) -> None:
     """All processes must have equal descriptions, except for the paths of their files."""
     described = description.to_json()
     named = None if description.experiment.task.is_own else description.experiment.task.name
@@ -226,7 +226,7 @@ def _check_same(description: Description, team: Team) -> None:
             )
 
 
-def _run(
+def train_in(
     folder: RunFolder,
     description: Description,
     data: Dataset,

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
 from mvl.checks import COUNT, SEED, check_settings
 from mvl.errors import MvlError, UsageError
-from mvl.evaluation.acting import as_act, batched_act
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.film import Film, check_installed
 from mvl.evaluation.rollout import Act, Played, play, starts
 from mvl.machine import cores, renderer
-from mvl.runs.evaluation import planners_of
+from mvl.runs.evaluation import first_policy
 from mvl.runs.restore import restore
 from mvl.tasks import Task
 
@@ -79,9 +77,7 @@ def film(
         raise MvlError(f"{earlier[0]} exists already; choose another folder with --to, or replace it with --overwrite.")
     check_installed()
     backend = renderer()
-    first = jax.tree.map(lambda leaf: leaf[:1], state)
-    schedule, planners = description.experiment.schedule, planners_of(Path(run), description, learner, first)
-    act = as_act(batched_act(learner, 1, schedule.eval_temperature), first.params, planners, schedule.execute)
+    act = first_policy(run, description, learner, state)
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to, prefix=".film-") as scratch:
         camera = Film(scratch, backend, shots.size, shots.fps, shots.frames)

@@ -21,13 +21,8 @@ MULTIPLIERS = ("samples", "pairs", "fraction", "subgoals")
 """Settings that the work of a part is proportional to."""
 SHARE_OF_RATE = 0.8
 """Share of the rate of matrix products that a step reaches on a CPU: measured from 0.73 to 0.94 (docs/speed.md)."""
-EPISODE_SECONDS = {
-    **{"pointmaze": 0.2, "antmaze": 0.9, "humanoidmaze": 1.0, "antsoccer": 1.0, "cube": 1.5, "scene": 7.0, "puzzle": 4.5},
-    **{"kitchen": 2.6, "powderworld": 2.5},
-}
-"""Seconds of an episode of full length in one environment, measured on one core of an AMD EPYC (Zen 4)."""
 SECONDS_OF_OTHERS = 2.0
-"""Assumed for an episode of any other family."""
+"""Assumed for an episode of a task that does not say how long one takes."""
 
 
 def work(experiment: Experiment, observation: int) -> float:
@@ -50,4 +45,4 @@ def family(task: str) -> str:
 
 def episode_seconds(task: Task) -> float:
     """Seconds of an episode of full length, roughly."""
-    return EPISODE_SECONDS.get(family(task.name), SECONDS_OF_OTHERS)
+    return SECONDS_OF_OTHERS if task.episode_seconds is None else task.episode_seconds

@@ -60,14 +60,17 @@ def folder_of(experiment: Experiment, store: Path) -> Path:
 
 
 def is_run_of(experiment: Experiment, description: Description) -> bool:
-    """Whether a run belongs to an experiment, whatever its seeds: same task, recipe, number of steps and evaluations."""
+    """Whether a run belongs to an experiment, whatever its seeds: same task, recipe, number of steps and evaluations.
+
+    One that started from another run belongs to none.
+    """
     evaluated: Callable[[Schedule], tuple[object, ...]] = lambda s: (
         *(s.steps, s.eval_every, s.eval_episodes, s.eval_temperature),
         *((s.plan, s.plan_nodes, s.plan_steps) if s.plan != "none" else ()),
     )
     other = description.experiment
     same = (other.task, evaluated(other.schedule)) == (experiment.task, evaluated(experiment.schedule))
-    return same and with_explicit_goals(other.recipe) == with_explicit_goals(experiment.recipe)
+    return same and description.parent is None and with_explicit_goals(other.recipe) == with_explicit_goals(experiment.recipe)
 
 
 def seed_range(seeds: tuple[int, ...]) -> str:

@@ -28,6 +28,8 @@ class Cell:
     """Reason if there is no experiment."""
     paper: Published | None = None
     """The paper's number for the same row and column, if it has one."""
+    best: bool = False
+    """Whether the number of a seed is its best evaluation, instead of the mean of its last three."""
 
 
 @dataclass(frozen=True)
@@ -95,24 +97,37 @@ class Wanted:
             raise UsageError(f"no recipe here has a setting '{unused[0]}'; see: mvl train TASK --recipe RECIPE --help")
 
 
-def paper_cells(table: str, rows: Sequence[str], columns: Sequence[str], preset: str, wanted: Wanted) -> list[Cell]:
-    """The cells of a table of the paper: all, or those of some rows and columns, which may be other tasks and recipes too."""
+def paper_cells(
+    table: str, rows: Sequence[str], columns: Sequence[str], preset: str, wanted: Wanted, source: bool = False
+) -> list[Cell]:
+    """The cells of a table of the paper: all, or those of some rows and columns, which may be other tasks and recipes too.
+
+    With `source`, columns that other work published first follow the protocol of that work.
+    """
     about = paper.named(table)
+    if source and not about.source:
+        known = [name for name, other in paper.TABLES.items() if other.source]
+        raise UsageError(f"--protocol source is for {' and '.join(known)}; leave it out for {table}.")
     wanted_rows = [_row(table, name) for name in rows] or paper.rows(table)
     wanted_columns = dict(_column(table, name) for name in columns) or about.columns
     found = []
     for row, (name, column) in product(wanted_rows, wanted_columns.items()):
         task = paper.task_of(row)
-        experiment = None
-        if not about.unavailable:
-            experiment = Experiment.from_preset(task, column.recipe, preset).with_settings(column.changes)
+        experiment, best = (None, False) if about.unavailable else _paper_experiment(table, column, task, preset, source)
         made = wanted.applied(experiment) if experiment else None
         for part in paper.parts(table, row):
             published = paper.cell(table, row, name, part)
             elsewhere = paper.cells_for(task, column.recipe) if part == "overall" and column == Column(column.recipe) else []
-            found.append(Cell(row, part, name, made, about.unavailable, published or next(iter(elsewhere), None)))
+            found.append(Cell(row, part, name, made, about.unavailable, published or next(iter(elsewhere), None), best))
     wanted.check([cell.experiment for cell in found if cell.experiment])
     return found
+
+
+def _paper_experiment(table: str, column: Column, task: str, preset: str, source: bool) -> tuple[Experiment, bool]:
+    """The experiment of a column, and whether its best evaluation counts."""
+    experiment = Experiment.from_preset(task, column.recipe, preset).with_settings(column.changes)
+    settings = paper.source_settings(column.recipe, table, task, experiment.schedule.steps) if source else None
+    return (experiment, False) if settings is None else (experiment.with_settings(settings), True)
 
 
 def sweep_cells(
@@ -136,7 +151,7 @@ def sweep_cells(
             experiment = base.with_settings({**own_settings, **known})
             changed = " ".join(f"{key}={value}" for key, value in chosen.items())
             found.append(
-                Cell(str(experiment.task), "overall", f"{recipe} {changed}".strip(), experiment, "", _published(experiment))
+                Cell(experiment.task.label, "overall", f"{recipe} {changed}".strip(), experiment, "", _published(experiment))
             )
     every = [cell.experiment for cell in found if cell.experiment]
     replace(wanted, texts={**wanted.texts, **dict.fromkeys(grid, "")}).check(every)
@@ -180,6 +195,7 @@ def _column(table: str, name: str) -> tuple[str, Column]:
     for known, column in columns.items():
         if name.lower() == known.lower() or column == Column(canonical(name)):
             return known, column
-    if canonical(name) not in RECIPES:
+    recipe = canonical(name.lower())
+    if recipe not in RECIPES:
         raise unknown("column", name, columns)
-    return name, Column(canonical(name))
+    return name, Column(recipe)

@@ -1,7 +1,7 @@
 """Finished runs without their weights, as lines of a JSON file: all that tables are made of, small enough to commit or send.
 
 A line is the run's description (run.json), its evaluations, its process time and, if measured, its largest memory, its value
-surface and plans.
+surface, plans and held-out measures.
 """
 
 import json
@@ -25,8 +25,10 @@ from mvl.studies.store import clock_file, largest_memory, process_seconds
 
 Key = tuple[str, tuple[int, ...]]
 """Task, recipe and schedule as a text, and the seeds: runs with the same key are runs of one experiment; see `is_run_of`."""
-ADDED = ("evaluations", "seconds", "memory", "surface", "plans")
+ADDED = ("evaluations", "seconds", "memory", "surface", "plans", "held_out")
 """Keys of a line that run.json does not have."""
+MEASURED = ("surface", "plans", "held_out")
+"""Keys of a line that are a JSON file of the run folder."""
 EVALUATED = ("step", "seed", "overall", "tasks", "mean_length", "validation/value/loss", "validation/policy/loss")
 """What is recorded of an evaluation: success, and the losses that `mvl tune --by validation` ranks by."""
 
@@ -49,7 +51,7 @@ class Record:
         described["data"]["path"] = Path(described["data"]["path"]).name
         described["data"].pop("observations", None)  # only a policy, which a record does not have, needs them
         rows = [{name: row[name] for name in EVALUATED if name in row} for row in metrics.read(folder.evaluations_file)]
-        measured = {"surface": folder.surface_file, "plans": folder.plans_file}
+        measured = {name: run / f"{name}.json" for name in MEASURED}
         extra = {name: json.loads(file.read_text()) for name, file in measured.items() if file.exists()}
         if memory := largest_memory(run):
             extra["memory"] = memory
@@ -75,7 +77,7 @@ class Record:
         texts = {
             "run.json": json.dumps(described, indent=2) + "\n",
             "evaluations.jsonl": "".join(json.dumps(row) + "\n" for row in self.line["evaluations"]),
-            **{f"{name}.json": json.dumps(self.line[name]) + "\n" for name in ("surface", "plans") if name in self.line},
+            **{f"{name}.json": json.dumps(self.line[name]) + "\n" for name in MEASURED if name in self.line},
         }
         if "memory" in self.line:
             texts["timing.jsonl"] = json.dumps({"memory": self.line["memory"]}) + "\n"
@@ -102,7 +104,8 @@ def _check_finished(line: Mapping[str, Any], experiment: Experiment) -> None:
         raise ValueError("an evaluation has no step, or a seed that is not the run's")
     if lost := metrics.missing(rows, metrics.due(schedule.steps, schedule.eval_every, schedule.steps), seeds):
         raise ValueError(f"the evaluation at step {lost[0]} is missing")
-    reported(rows)  # fails if success is missing or not numbers
+    if experiment.task.simulated:
+        reported(rows)  # fails if success is missing or not numbers
     if not math.isfinite(line["seconds"]):
         raise ValueError("seconds is not a number")
 

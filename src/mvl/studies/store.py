@@ -5,16 +5,18 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mvl.errors import DamagedError, MvlError, UsageError
+from mvl.evaluation.held_out.measures import BEST
 from mvl.experiment import Experiment
 from mvl.learn.checkpoint import step_of
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import Description, RunFolder
+from mvl.runs.judging import saved_measures
 from mvl.studies.job import Job, folder_of, is_run_of, seed_range
 
 SET_ASIDE = re.compile(r"\.damaged(-\d+)?$")
@@ -27,14 +29,16 @@ class Seed:
 
     number: int
     overall: float
-    """Success from 0 to 1, averaged over tasks."""
+    """Success from 0 to 1, averaged over tasks; without an environment the measure `BEST`, NaN until it is computed."""
     tasks: tuple[float, ...]
-    """Success of each task."""
+    """Success of each task; without an environment the same as `overall`."""
     validation: dict[str, float]
     """Losses on validation data at the last evaluation."""
     run: Path
     data: str
     """SHA-256 of the file it was trained on."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """Held-out measures by name; empty until they are computed."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,21 @@ def _finished(run: Path, experiment: Experiment, description: Description) -> li
         return []
     last = {row["seed"]: {name: row[name] for name in row if name.startswith("validation/")} for row in rows}
     sha = str(description.data.get("sha256"))
+    if not experiment.task.simulated:
+        found = saved_measures(run)
+        unjudged = [Seed(seed, math.nan, (), last[seed], run, sha) for seed in seeds]
+        return [judged(seed, found.of(seed.number)) for seed in unjudged] if found else unjudged
     try:
         means = reported(rows)
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedError(f"{RunFolder(run).evaluations_file}: a row is not an evaluation ({error!r}).") from None
-    return [Seed(seed, found["overall"], tuple(found["tasks"]), last[seed], run, sha) for seed, found in means.items()]
+    return [Seed(seed, mean["overall"], tuple(mean["tasks"]), last[seed], run, sha) for seed, mean in means.items()]
+
+
+def judged(seed: Seed, measures: dict[str, float]) -> Seed:
+    """The seed with its held-out measures; if it was not evaluated in an environment, the best of them counts as success."""
+    score = (seed.overall, seed.tasks) if seed.tasks else (measures[BEST], (measures[BEST],))
+    return replace(seed, overall=score[0], tasks=score[1], measures=measures)
 
 
 def _runs(experiment: Experiment, store: Path, unpacked: Path | None) -> list[Path]:

@@ -26,7 +26,7 @@ def _task(variant: str, kind: str, oracle: bool) -> Task:
     )
     return maze_task(
         "antmaze", variant, kind, oracle, published,
-        generator=partial(_generator, variant, kind), size=maze_size(variant, kind),
+        generator=partial(_generator, variant, kind), size=maze_size(variant, kind), episode_seconds=0.9,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ def tasks() -> list[Task]:
 
 def _task(variant: str, kind: str, oracle: bool) -> Task:
     published = Published(kind, alphas(0.1, 0.3, 0.003, 0.3), 0.5)
-    return maze_task("antsoccer", variant, kind, oracle, published, goal=ball, metric=False)
+    return maze_task("antsoccer", variant, kind, oracle, published, goal=ball, metric=False, episode_seconds=1.0)
 
 
 def ball(qpos: np.ndarray) -> np.ndarray:

@@ -8,20 +8,31 @@ from typing import Any
 
 from mvl.data import generation
 from mvl.data.download import Report
+from mvl.data.raw import RawFolder
 from mvl.data.sources.npz import folders
 from mvl.errors import UsageError
 from mvl.tasks import task_names
 from mvl.tasks.task import Task
 
 
-def generate(task: Task, folder: Path, **options: Any) -> tuple[Path, Path]:
-    """Generate the training and validation files of a task; `options` are those of `mvl.data.generation.generate`."""
+def generate(task: Task, folder: Path, *, raw: Path | None = None, **options: Any) -> tuple[Path, Path]:
+    """Generate the training and validation files of a task; `options` are those of `mvl.data.generation.generate`.
+
+    The folder `raw` gets the training episodes as a lab records them, for tasks that say how.
+    """
     if task.generator is None or task.size is None:
         names = dict.fromkeys(known.dataset for known in task_names().values() if known.generator)
         raise UsageError(f"{task} cannot be generated; these can: {', '.join(names)}.")
+    if raw and task.recording is None:
+        names = dict.fromkeys(known.dataset for known in task_names().values() if known.recording)
+        raise UsageError(f"{task} has no recordings, so leave --raw out; these have: {', '.join(names)}.")
     if task.check:
         task.check()
-    return generation.generate(task.dataset, task.generator, task.size, folder, **options)
+    recordings = None
+    if raw and task.recording:
+        origin = {"task": task.dataset, "seed": options.get("seed", 0)}
+        recordings = RawFolder(raw, task.recording, origin, options.get("overwrite", False))
+    return generation.generate(task.dataset, task.generator, task.size, folder, raw=recordings, **options)
 
 
 def fetch(

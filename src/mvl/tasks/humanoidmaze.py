@@ -14,4 +14,4 @@ def tasks() -> list[Task]:
 def _task(variant: str, kind: str, oracle: bool) -> Task:
     power = 0.0 if variant == "medium" else 0.1
     published = Published(kind, alphas(0.1, 0.1, 0.001, 0.1), power, subgoal_steps=100, discount=0.995)
-    return maze_task("humanoidmaze", variant, kind, oracle, published)
+    return maze_task("humanoidmaze", variant, kind, oracle, published, episode_seconds=1.0)

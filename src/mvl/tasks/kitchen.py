@@ -53,7 +53,7 @@ def _task(variant: str) -> Task:
     return Task(
         name=name, dataset=name, world=f"kitchen-{variant}", subtasks=SUBTASKS[variant],
         env=partial(make_env, variant), simulator=KitchenSimulator, at_once=AT_ONCE, limit=_limit, check=check_installed,
-        fetch=fetch, origin="download (Minari)", settings=published.settings, view=VIEW, camera=_camera,
+        fetch=fetch, origin="download (Minari)", settings=published.settings, view=VIEW, camera=_camera, episode_seconds=2.6,
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def _task(variant: str, kind: str, oracle: bool) -> Task:
     fast = {"simulator": PointSimulator, "shared_simulators": _shared_simulators} if variant != "teleport" else {}
     return maze_task(
         "pointmaze", variant, kind, oracle, published,
-        generator=partial(_generator, variant, kind), size=maze_size(variant, kind), **fast,
+        generator=partial(_generator, variant, kind), size=maze_size(variant, kind), episode_seconds=0.2, **fast,
     )  # fmt: skip
 
 

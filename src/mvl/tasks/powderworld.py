@@ -29,6 +29,7 @@ def _task(variant: str) -> Task:
         "powderworld", variant, "play",
         images=True, settings=partial(_refuse, variant),
         generator=partial(PowderworldGenerator, variant), size=Size(EPISODES[variant], ROWS, EPISODES[variant] // 10),
+        episode_seconds=2.5,
     )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ class GymSimulator:
         if self.done:
             return self.observation
         self.steps += 1
-        wanted = in_space(self.task.units.original(action), self.env.action_space)
+        wanted = in_space(self.task.action_units.original(action), self.env.action_space)
         observation, _, terminated, truncated, info = self.env.step(wanted)
         self._observe(observation)
         self.success = [self._reached(info)]

@@ -19,6 +19,7 @@ from mvl.tasks.simulator import LIMIT, GymSimulator, Simulator
 if TYPE_CHECKING:
     from mvl.data.dataset import Dataset
     from mvl.data.episodes import Generator, Size
+    from mvl.data.raw import Recording
     from mvl.tasks.maze import Maze
 
 
@@ -79,12 +80,14 @@ class Task:
     """Whether observations are images."""
     goal_columns: tuple[str, ...] = ("observations",)
     """Columns of the data file that `goal` is computed from."""
-    units: ActionUnits = ActionUnits()
+    action_units: ActionUnits = ActionUnits()
     """How the policy's actions become those of the environment."""
     inputs: Inputs = Inputs()
     """How the environment's observations and goals become the policy's."""
     limit: Callable[[], int] | None = None
     """Steps after which an episode ends; by default the limit in the environment's spec."""
+    episode_seconds: float | None = None
+    """Seconds of an episode of full length in one environment, roughly: estimates use it until they have measured it."""
     simulator: Callable[[Task], Simulator] = GymSimulator
     """Plays episodes of this task."""
     shared_simulators: Callable[[Task], Callable[[], Simulator]] | None = None
@@ -97,6 +100,8 @@ class Task:
     """Makes a generator of episodes of data."""
     size: Size | None = None
     """Size of the published dataset, and of a generated one."""
+    recording: Callable[[dict[str, np.ndarray]], Recording] | None = None
+    """Turns the columns of a generated episode into what a lab would have recorded of it."""
     fetch: Callable[..., list[Path]] | None = None
     """Fetches both files of the dataset: (name, folder or None, addresses to look at first or None, report) -> paths."""
     origin: str = ""
@@ -128,8 +133,10 @@ class Task:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What distinguishes tasks: the name, and for a user-defined one the import paths of its functions."""
-        return str(self), *(import_path(part) if part and self.is_own else "" for part in (self.env, self.goal, self.success))
+        """What distinguishes tasks: the name, and for a user-defined one its functions' import paths and its number of goals."""
+        if not self.is_own:
+            return (str(self),)
+        return str(self), *(import_path(part) if part else "" for part in (self.env, self.goal, self.success)), str(self.goals)
 
     @property
     def is_own(self) -> bool:
@@ -184,9 +191,9 @@ class Task:
             if (place / f"{self.dataset}.npz").exists():
                 return place / f"{self.dataset}.npz"
         where = f" --data {folder}" if folder else ""
-        fetch = f"fetch it with: mvl data pull {self.dataset}{where}"
-        hint = f"make it with: mvl data generate {self.dataset}{where}, or {fetch}" if self.generator else fetch
-        raise DataError(f"{self.dataset}.npz is not in {' and '.join(map(str, searched))}; {hint}")
+        ways = [f"make it with: mvl data generate {self.dataset}{where}"] if self.generator else []
+        ways += [f"fetch it with: mvl data pull {self.dataset}{where}"] if self.fetch else []
+        raise DataError(f"{self.dataset}.npz is not in {' and '.join(map(str, searched))}; {', or '.join(ways)}")
 
 
 def _function(given: Callable[..., Any] | str) -> Callable[..., Any]:

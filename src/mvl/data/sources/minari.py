@@ -79,8 +79,7 @@ def _check_files(files: list[Path]) -> None:
                 for array in walk.arrays(walk.root).values():
                     walk.check(array)
         if file.suffix == ".parquet":
-            with parquet.opened(file) as opened:
-                parquet.check(file, opened)
+            parquet.check(file)
 
 
 def _flat(name: str, thing: Any) -> dict[str, np.ndarray]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mvl.data.sources.parquet_footer import chunks
 from mvl.data.sources.reading import Claims, missing_package
 from mvl.errors import DataError
 
@@ -54,19 +55,17 @@ def rows_in(path: Path) -> int:
 
 def batches(path: Path, file: Any, columns: list[str]) -> Iterator[dict[str, np.ndarray]]:
     """Columns of an open file, some rows at a time; raises before reading if they claim far more bytes than the file has."""
-    check(path, file, columns)
+    check(path, columns)
     for batch in file.iter_batches(BATCH, columns=columns):
         yield {name: as_array(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
 
 
-def check(path: Path, file: Any, columns: list[str] | None = None) -> None:
+def check(path: Path, columns: list[str] | None = None) -> None:
     """Raise if the columns (all, if none are named) claim far more bytes than the file has."""
-    claims, meta = Claims(path), file.metadata
-    for group in range(meta.num_row_groups):
-        for place in range(meta.num_columns):
-            part = meta.row_group(group).column(place)
-            if columns is None or any(f"{part.path_in_schema}.".startswith(f"{name}.") for name in columns):
-                claims.add(max(WIDEST * part.num_values, part.total_uncompressed_size))
+    claims = Claims(path)
+    for chunk in chunks(path):
+        if columns is None or any(f"{chunk.column}.".startswith(f"{name}.") for name in columns):
+            claims.add(max(WIDEST * chunk.values, chunk.unpacked, 0))
 
 
 def as_array(column: Any) -> np.ndarray:
