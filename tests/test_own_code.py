@@ -104,7 +104,6 @@ def test_a_part_of_a_script_is_trained_resumed_evaluated_and_loaded(folder):
 def test_a_data_file_with_an_environment_is_a_task_for_every_command(folder):
     flags = "--steps 20 --steps-per-dispatch 10 --eval-every 10 --log-every 10 --save-every 10 --eval-episodes 2 --batch-size 16"
     small = f"{flags} --value.widths 8 --policy.widths 8"
-    assert "no environment to compare policies in" in mvl(folder, "sweep --tasks walk.npz --recipes gcivl", code=2)
     printed = mvl(folder, f"train walk.npz --env my_idea:make_env --regularizer my_idea:Small --run other --workers 1 {small}")
     assert "success, mean of the evaluations" in printed
     table = mvl(folder, f"sweep --tasks walk.npz --env my_idea:make_env --recipes gcivl --store store -- {small}")

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import importlib
 from dataclasses import fields, replace
 
 import pytest
@@ -16,14 +17,14 @@ from mvl.recipes.recipe import Learning
 TASK = "pointmaze-medium-navigate-v0"
 COUNTS, SEEDS = ("0", "-1", "1.5", "nan", "two"), ("-1", "1.5", "nan", str(2**32))
 SHARES, AMOUNTS = ("0", "1", "-0.1", "nan", "inf"), ("-0.1", "nan", "inf", "-inf", "")
-SWEEP = {"seeds": COUNTS, "held-out": SHARES, "episodes": COUNTS, "at-once": COUNTS, "gpus-per-run": AMOUNTS}
+SWEEP = {"seeds": COUNTS, "held-out": SHARES, "episodes": COUNTS, "at-once": COUNTS, "gpus-per-run": AMOUNTS, "goals": COUNTS}
 OPTIONS = {
     ("train", TASK): {
-        **dict.fromkeys(("seeds", "workers", "devices", "processes"), COUNTS),
+        **dict.fromkeys(("seeds", "workers", "devices", "processes", "goals"), COUNTS),
         **{"first-seed": SEEDS, "held-out": SHARES, "process-id": ("-1", "nan")},
     },
     ("train", "--resume", "run"): {"steps": COUNTS, "workers": COUNTS},
-    ("eval", "run"): {"episodes": COUNTS, "temperature": AMOUNTS, "seed": SEEDS, "workers": COUNTS},
+    ("eval", "run"): {"episodes": COUNTS, "temperature": AMOUNTS, "seed": SEEDS, "workers": COUNTS, "goals": COUNTS},
     ("view", "run"): {"episodes": COUNTS, "seed": SEEDS, "port": ("-1", "65536", "nan")},
     ("video", "run"): {"tasks": COUNTS, "episodes": COUNTS, "seed": SEEDS, "size": COUNTS},
     ("plot", "field", "run"): {"task": COUNTS, "episodes": COUNTS},
@@ -55,6 +56,8 @@ WORK = (
 def refused(tmp_path, monkeypatch, capsys):
     """Give a command a bad number; work that begins nevertheless fails the test."""
     monkeypatch.chdir(tmp_path)
+    for work in WORK:  # all modules first: one that is imported later would keep what stands in for another's function
+        importlib.import_module(work.rpartition(".")[0])
     for work in WORK:
         monkeypatch.setattr(work, lambda *args, **settings: pytest.fail("it began"))
 

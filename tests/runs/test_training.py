@@ -199,7 +199,7 @@ def test_arrays_train_without_files_or_simulator(tmp_path, dataset):
         resume(run, steps=60)
     resume(run, steps=60, data=dataset)
     assert int(restore(run)[2].step[0]) == 60
-    with pytest.raises(UsageError, match="no environment"):
+    with pytest.raises(UsageError, match="was trained on arrays"):
         mvl.evaluate(run)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from mvl.cli.parser import Parser, add_env, add_own_code, count, import_own_code, not_negative, seed
 
 
-def run(argv: list[str]) -> None:
+def _parser() -> Parser:
     parser = Parser(
         prog="mvl eval",
         description="Evaluate a run's last checkpoint in its environment: success by task and seed. Without an environment: "
@@ -35,7 +35,11 @@ def run(argv: list[str]) -> None:
         "--data", type=Path, metavar="FILE.npz", help="judge by held-out measures on these episodes; nothing is played"
     )
     add_own_code(parser)
-    options = parser.parse_all(argv)
+    return parser
+
+
+def run(argv: list[str]) -> None:
+    options = _parser().parse_all(argv)
     import_own_code(options)
 
     import json
