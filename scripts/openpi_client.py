@@ -18,6 +18,7 @@ import numpy as np
 import mvl
 from mvl.deploy.goals import load_goals
 from mvl.processes import python_module
+from mvl.runs.folder import RunFolder
 
 CLIENT = """
 import json, sys
@@ -71,7 +72,7 @@ def main() -> None:
     parser.add_argument("run", type=Path, help="run folder with a named goal (mvl goals add RUN NAME ...)")
     options = parser.parse_args()
     policy = mvl.load_policy(options.run, plan="none")
-    name, goal = next(iter(load_goals(options.run, policy.shapes.goal).items()))
+    name, goal = next(iter(load_goals(options.run, RunFolder.open(options.run)[1]).items()))
     states = np.random.default_rng(0).normal(size=(20, policy.shapes.observation)).astype(np.float32)
     with environment() as python, server(options.run) as address:
         words = [str(python), "-c", CLIENT, address, name, json.dumps(states.tolist())]

@@ -130,7 +130,7 @@ def test_a_log_is_driven_and_recorded(address, tmp_path, capsys):
     with np.load(record) as found:
         assert found["action"].shape == (4, 2)
         assert found["observation"].shape == (4, 2)
-    assert "exists already" in run(capsys, *words, code=1).err
+    assert "exists already" in run(capsys, *words, "--goal", "corner", code=1).err
 
 
 def test_a_simulator_is_driven_to_its_own_goal(address, capsys):
@@ -172,7 +172,13 @@ def test_a_file_stops_the_robot(address, tmp_path, capsys, monkeypatch):
 )
 def test_what_cannot_be_driven_is_told(tmp_path, capsys, words, code, said):
     log = write_npz(tmp_path / "log.npz", walk(episodes=1, rows=2))
-    assert said in run(capsys, "--robot", f"log:{log}", *words, code=code).err
+    assert said in run(capsys, "--robot", f"log:{log}", "--goal", "corner", *words, code=code).err
+
+
+def test_a_log_needs_a_goal(capsys):
+    assert (
+        "a log has no goal of its own; name one of the served run with --goal" in run(capsys, "--robot", "log:x.npz", code=2).err
+    )
 
 
 def test_wrong_words_are_told(capsys):

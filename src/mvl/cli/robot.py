@@ -32,6 +32,8 @@ def run(argv: list[str]) -> None:
     check_server("mvl robot")
     if options.stop_file and options.stop_file.exists():
         raise UsageError(f"{options.stop_file} exists, which stops the robot; remove it first.")
+    if options.robot.startswith("log:") and options.goal is None:
+        raise UsageError("a log has no goal of its own; name one of the served run with --goal.")
     if options.record:
         if options.record.suffix != ".npz":
             raise UsageError(f"--record {options.record} must end in .npz.")

@@ -28,8 +28,10 @@ def load_goals(run: Path, description: Description) -> Goals:
         return {}
     try:
         found = json.loads(file.read_bytes())
+        if not isinstance(found, dict):
+            raise ValueError("it is no map of names")
         return {name: _checked(np.asarray(goal, np.float64), description) for name, goal in found.items()}
-    except (ValueError, TypeError, AttributeError, RecursionError, UsageError) as error:
+    except (ValueError, TypeError, RecursionError, UsageError) as error:
         raise DamagedError(f"{file}: cannot be read ({error}); correct it, or remove it.") from None
 
 

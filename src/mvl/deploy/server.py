@@ -20,9 +20,9 @@ from websockets.http11 import Request, Response
 
 from mvl.deploy.messages import pack
 from mvl.deploy.session import Served, Session
+from mvl.deploy.viewer.access import LOOPBACK
 from mvl.errors import MvlError, UsageError
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 INTERNAL_ERROR = 1011
 """Close code after an error, as in openpi's server."""
 QUEUE = 4
