@@ -2,7 +2,8 @@
 target, 1 closed and 0 open.
 
 For policies that learned from the recordings of `mvl data generate --raw`, imported like those of a real arm:
-`mvl data import demos --to demos.npz --deltas --rescale`, and `mvl train demos.npz --env mvl.tasks.panda.lab:reach_grasp`.
+`mvl data import demos --to demos.npz --deltas --rescale`, and
+`mvl train demos.npz --env mvl.tasks.panda.lab:reach_grasp --goals 5`.
 """
 
 from functools import partial
