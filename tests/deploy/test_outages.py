@@ -20,7 +20,7 @@ from mvl.processes import python_module
 from mvl.tasks import find_task
 from mvl.tasks.simulator import Start
 
-PERIOD = 0.25
+PERIOD = 0.4
 
 
 class Arm(StubRobot):
@@ -67,6 +67,7 @@ def test_a_network_that_stalls(offered):
     assert arm.kinds[:2] == ["send", "send"]
     assert arm.kinds[2:4] == ["hold", "hold"]
     assert arm.kinds[-2:] == ["send", "stop"]
+    assert arm.slowest < PERIOD
     assert said[0] == "holding: the answer is late"
     assert said[-1] == "the server answers again"
 
@@ -77,7 +78,7 @@ def test_a_server_that_is_killed(served_run):
         arm, said = driven(address, lambda count: (process.kill(), process.wait()) if count == 3 else None, 5, "corner")
     assert arm.kinds == ["send"] * 2 + ["hold"] * 3 + ["stop"]
     assert said[0].startswith("holding: ")
-    assert np.diff([when for _, when in arm.told[:5]]).max() < 2 * PERIOD
+    assert arm.slowest < PERIOD
 
 
 @contextmanager

@@ -128,33 +128,43 @@ class Proxy:
 
 
 class StubRobot:
-    """A robot that notes what it was told and when; `on_read` runs at each of its reads, of which there are `most`."""
+    """A robot that notes what it was told, and how long after a read; `on_read` runs at each of its `most` reads."""
 
     def __init__(self, on_read=lambda count: None, most=1000):
-        self.on_read, self.most, self.reads, self.told = on_read, most, 0, []
+        self.on_read, self.most, self.reads, self.told, self.read_at = on_read, most, 0, [], 0.0
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
-        self.told.append(("exit", time.monotonic()))
+        self.note("exit")
+
+    def note(self, kind):
+        self.told.append((kind, time.monotonic() - self.read_at))
 
     def read(self):
+        self.read_at = time.monotonic()
         if self.reads == self.most:
             return None
         self.reads += 1
         self.on_read(self.reads)
+        self.read_at = time.monotonic()
         return {"observation": np.zeros(2, np.float32), "goal": np.ones(2, np.float32)}
 
     def send(self, action):
-        self.told.append(("send", time.monotonic()))
+        self.note("send")
 
     def hold(self):
-        self.told.append(("hold", time.monotonic()))
+        self.note("hold")
 
     def stop(self):
-        self.told.append(("stop", time.monotonic()))
+        self.note("stop")
 
     @property
     def kinds(self):
         return [kind for kind, _ in self.told]
+
+    @property
+    def slowest(self):
+        """Longest time from a read to its command."""
+        return max(seconds for kind, seconds in self.told if kind in ("send", "hold"))
