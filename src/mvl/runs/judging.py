@@ -58,7 +58,7 @@ def evaluate(
     of the run's own, and means that nothing is played.
     """
     description = RunFolder.open(Path(run))[1]
-    if data is None and (env or description.task.simulated):
+    if data is None and (env or playing.get("task") or description.task.simulated):
         return evaluation.evaluate(run, env=env, **playing)
     return judge(run, data)
 
