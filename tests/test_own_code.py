@@ -108,9 +108,33 @@ def test_a_data_file_with_an_environment_is_a_task_for_every_command(folder):
     assert "success, mean of the evaluations" in printed
     table = mvl(folder, f"sweep --tasks walk.npz --env my_idea:make_env --recipes gcivl --store store -- {small}")
     assert "1 finished runs" in table
-    tuned = mvl(folder, f"tune walk.npz --env my_idea:make_env --recipe gcivl --knob discount=0.9,0.99 --store store -- {small}")
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    way = "--env ../my_idea.py:make_env --goals 2 --store store --seeds 1"
+    tuned = mvl(elsewhere, f"tune ../walk.npz {way} --recipe gcivl --knob discount=0.9,0.99 -- {small}")
     assert "chosen on" in tuned
+    (evaluated, *_) = elsewhere.glob("store/*/walk.npz/*/*/evaluations.jsonl")
+    assert len(json.loads(evaluated.read_text().splitlines()[-1])["tasks"]) == 2
     mvl(folder, "report other -o page.html --no-videos --parts my_idea")
     assert "walk.npz" in (folder / "page.html").read_text()
     assert "simulated by MuJoCo" in mvl(folder, "view other --parts my_idea", code=2)
     assert "--env is for data files" in mvl(folder, "train pointmaze-medium-navigate-v0 --env my_idea:make_env", code=2)
+
+
+def test_a_data_file_alone_is_a_task_for_every_command(tmp_path, data_file):
+    flags = "--steps 20 --steps-per-dispatch 10 --eval-every 20 --log-every 10 --save-every 20 --batch-size 16"
+    store = "--store store --seeds 1"
+    refused = mvl(tmp_path, f"tune walk.npz --recipes gcivl bc --by success {store}", code=2)
+    assert "has no environment to succeed in; name one with --env, or choose --by model-success" in refused
+    assert "nothing to choose from" in mvl(tmp_path, f"tune walk.npz --recipes gcivl {store}", code=2)
+    assert not (tmp_path / "store").exists()
+    tuned = mvl(tmp_path, f"tune walk.npz --recipes gcivl bc {store} -- {flags} --policy.widths 8")
+    assert "choosing by model-success" in tuned
+    assert "chosen on" in tuned
+    runs = " ".join(str(path.parent) for path in tmp_path.glob("store/*/walk.npz/*/*/held_out.json"))
+    assert len(runs.split()) == 2
+    swept = mvl(tmp_path, f"sweep --tasks walk.npz --recipes gcivl bc {store} --to table -- {flags} --policy.widths 8")
+    assert "0 runs are left to do" in swept
+    assert {path.name for path in (tmp_path / "table").iterdir()} == {f"sweep.{ending}" for ending in ("md", "csv", "tex", "png")}
+    mvl(tmp_path, f"report {runs} -o page.html --no-videos")
+    assert "Highest model-success" in (tmp_path / "page.html").read_text()

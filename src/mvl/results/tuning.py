@@ -19,6 +19,7 @@ from mvl.studies.plan import Plan
 from mvl.studies.store import Seed
 
 LOSSES = ("validation/value/loss", "validation/policy/loss")
+"""Of one recipe: runs of a recipe without a value may lack the first."""
 CRITERIA = {
     "success": "success in percent, the higher the better",
     "validation": "losses of value and policy on validation data added, the lower the better; the penalty is left out, as it "
@@ -80,10 +81,10 @@ def _score(seed: Seed, by: str) -> float:
         return 100 * seed.overall
     if by in MEASURES:
         return seed.measures[by]
-    missing = [name for name in LOSSES if name not in seed.validation]
-    if missing:
-        raise MvlError(f"{seed.run} has no {missing[0]} in its evaluations; choose --by {BEST}, or train it again.")
-    return float(sum(seed.validation[name] for name in LOSSES))
+    losses = [seed.validation[name] for name in LOSSES if name in seed.validation]
+    if not losses:
+        raise MvlError(f"{seed.run} has no validation losses in its evaluations; choose --by {BEST}, or train it again.")
+    return float(sum(losses))
 
 
 def ranking_table(ranked: Sequence[Ranked], by: str) -> Table:
