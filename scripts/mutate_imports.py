@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.sources.episodes import Clock, ColumnNames
 from mvl.errors import MvlError
 

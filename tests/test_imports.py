@@ -122,7 +122,7 @@ def test_the_command_and_the_workers_do_not_load_jax():
 
     code = (
         "import sys, mvl.cli, mvl.evaluation.environments, mvl.data.generation, mvl.tasks.datasets;"
-        "import mvl.data.card, mvl.data.sources.npz;"
+        "import mvl.data.check.card, mvl.data.sources.npz;"
         "sys.exit('jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -48,7 +48,7 @@ SETTINGS = {
 WORK = (
     "mvl.runs.training.train_experiment", "mvl.runs.training.resume", "mvl.runs.restore.restore", "mvl.toy.figure.all_fields",
     "mvl.data.generation.generate", "mvl.tasks.walker.training.train_ant",
-    "mvl.data.importing.import_data", "mvl.studies.execution.carry_out",
+    "mvl.data.imports.importing.import_data", "mvl.studies.execution.carry_out",
 )  # fmt: skip
 
 

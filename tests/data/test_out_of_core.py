@@ -16,7 +16,7 @@ from mvl.batches import BatchRequest, GoalMix
 from mvl.data import dataset as dataset_module
 from mvl.data import memory_map as mapping
 from mvl.data import unpacking as unpacked
-from mvl.data.card import card, memory
+from mvl.data.check.card import card, memory
 from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device, sample
 from mvl.data.out_of_core import Mapped

@@ -8,9 +8,9 @@ import pytest
 
 import mvl
 from conftest import small_recipe
-from mvl.data.importing import import_data
+from mvl.data.imports.changes import Changes
+from mvl.data.imports.importing import import_data
 from mvl.data.inputs import Inputs
-from mvl.data.mending import Mending
 from mvl.data.signals import dimension_names
 from mvl.data.sources.episodes import ColumnNames
 from mvl.errors import UsageError
@@ -51,8 +51,8 @@ def files(tmp_path_factory):
         rows = np.column_stack([np.arange(40) / 25, x, yaw, way, generator.uniform(-3, 3, 40)])
         np.savetxt(folder / "demos" / f"{index}.csv", rows, delimiter=",", header="t,x,yaw,way,turn", comments="", fmt="%.17g")
     names = ColumnNames(observations=("x", "yaw"), actions=("way", "turn"), time="t")
-    mending = Mending(wrap=("yaw",), units=(("x", "m"), ("yaw", "deg"), ("turn", "deg")))
-    import_data(folder / "demos", folder / "rover.npz", columns=names, rescale=True, mending=mending)
+    changes = Changes(wrap=("yaw",), units=(("x", "m"), ("yaw", "deg"), ("turn", "deg")))
+    import_data(folder / "demos", folder / "rover.npz", columns=names, rescale=True, changes=changes)
     return folder
 
 

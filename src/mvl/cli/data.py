@@ -128,8 +128,8 @@ def check(argv: list[str]) -> None:
     parser.add_argument("--data", type=Path, help="folder of the datasets")
     options = parser.parse_all(argv)
 
-    from mvl.data.card import card
-    from mvl.data.image_card import image_card
+    from mvl.data.check.card import card
+    from mvl.data.check.image_card import image_card
     from mvl.data.memory_map import fits
     from mvl.data.sources import images, npz
     from mvl.machine import free_memory

@@ -4,7 +4,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mvl.cli import mending
+from mvl.cli import changes
 from mvl.cli.parser import Parser, share
 from mvl.errors import UsageError
 
@@ -43,7 +43,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--rescale", action="store_true", help="scale actions to [-1, 1]; policies still return them in your units"
     )
-    mending.add(parser)
+    changes.add(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     return parser
 
@@ -53,8 +53,8 @@ def run(argv: list[str]) -> None:
     if options.to.suffix != ".npz":
         raise UsageError(f"--to {options.to} must end in .npz.")
 
-    from mvl.data.card import card
-    from mvl.data.importing import import_data
+    from mvl.data.check.card import card
+    from mvl.data.imports.importing import import_data
     from mvl.data.sources import npz
     from mvl.data.sources.reading import Listener
     from mvl.runs.display import counting
@@ -68,7 +68,7 @@ def run(argv: list[str]) -> None:
             columns=_columns(options),
             held_out=options.held_out,
             rescale=options.rescale,
-            mending=mending.of(options),
+            changes=changes.of(options),
             overwrite=options.overwrite,
             listener=Listener(notes.append, progress),
         )

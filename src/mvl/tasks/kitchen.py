@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mvl.data.importing import pair_at, write_pair
+from mvl.data.imports.importing import pair_at, write_pair
 from mvl.data.sources import minari
 from mvl.data.sources.episodes import Checked, ColumnNames, checked
 from mvl.data.sources.npz import default_folder

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mvl.checks import POSITIVE
-from mvl.data.clock import UNITS
+from mvl.data.imports.clock import UNITS
 from mvl.data.signals import Signals
 from mvl.data.sources.describing import first_signals
 from mvl.data.sources.episodes import Clock, ColumnNames, RawEpisode, clock_of, split_episodes

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mvl.data.clock import UNITS
+from mvl.data.imports.clock import UNITS
 from mvl.data.signals import Signals
 from mvl.data.sources.describing import Head, first_signals, parse_head
 from mvl.data.sources.episodes import ColumnNames, RawEpisode, split_episodes

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mvl.data.advice import looks_wrong
+from mvl.data.check.findings import looks_wrong
+from mvl.data.check.subject import labels
 from mvl.data.dataset import Dataset
-from mvl.data.looking import labels
 from mvl.data.memory_map import fits
 from mvl.data.signals import Signal, dimension_names
 

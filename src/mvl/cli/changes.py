@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from mvl.cli.parser import Parser, count, positive
 
 if TYPE_CHECKING:
-    from mvl.data.mending import Mending
+    from mvl.data.imports.changes import Changes
 
 
 def add(parser: Parser) -> None:
@@ -40,16 +40,16 @@ def add(parser: Parser) -> None:
     )
 
 
-def of(options: Namespace) -> "Mending":
+def of(options: Namespace) -> "Changes":
     """What the flags ask for."""
-    from mvl.data.mending import Mending
+    from mvl.data.imports.changes import Changes
 
     lists: dict[str, Any] = {
         name: tuple(getattr(options, name)) for name in ("drop", "actions_from", "wrap", "discrete", "continuous")
     }
     single: dict[str, Any] = {name: getattr(options, name) for name in ("every", "deltas")}
     hz = None if options.kind == "streams" else options.hz  # streams are at this rate when they have been joined
-    return Mending(**lists, **single, hz=hz, action_is=options.action_is or "", units=tuple(options.unit))
+    return Changes(**lists, **single, hz=hz, action_is=options.action_is or "", units=tuple(options.unit))
 
 
 def _pair(text: str) -> tuple[str, str]:

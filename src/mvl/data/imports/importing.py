@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mvl.data.columns_file import Columns
-from mvl.data.encoding import Encoding, Survey, encoding
-from mvl.data.mending import UNCHANGED, Mending, check_names, chosen, prepare
+from mvl.data.imports.changes import UNCHANGED, Changes, check_names, chosen, prepare
+from mvl.data.imports.columns_file import Columns
+from mvl.data.imports.encoding import Encoding, Survey, encoding
 from mvl.data.pairs import Pair
 from mvl.data.signals import Dimension, Signals, by_kind, from_kinds
 from mvl.data.sources.episodes import Checked, ColumnNames, checked
@@ -45,23 +45,23 @@ def import_data(
     columns: ColumnNames | None = None,
     held_out: float = 0.1,
     rescale: bool = False,
-    mending: Mending = UNCHANGED,
+    changes: Changes = UNCHANGED,
     overwrite: bool = False,
     listener: Listener = SILENT,
 ) -> Imported:
     """Write the training file `to` and its `-val` file from a source; the last share of its episodes is held out.
 
-    `mending` says what is changed about the episodes. After an interruption the same call writes both again; files that it did
+    `changes` says what is changed about the episodes. After an interruption the same call writes both again; files that it did
     not write are replaced only with `overwrite`.
     """
     if kind is not None and kind not in KINDS:
         raise unknown("format", kind, KINDS)
     kind = kind or kind_of(source)
     names = columns or ColumnNames()
-    if mending.actions_from:
-        names = names._replace(actions=mending.actions_from)
+    if changes.actions_from:
+        names = names._replace(actions=changes.actions_from)
     plan = {"source": str(source.absolute()), "kind": kind, "fields": names, "held_out": held_out, "rescale": rescale}
-    pair = pair_at(to, {**plan, "mending": asdict(mending)}, overwrite)
+    pair = pair_at(to, {**plan, "changes": asdict(changes)}, overwrite)
     refuse_links(*pair.paths)
     new_files(pair.paths, overwrite=True)  # checks the names and the folder; the next line, what is there
     pair.check()  # before the source is read, which may take long
@@ -69,8 +69,8 @@ def import_data(
     place = getattr(reader, "locate", existing)(source)
     names = _completed(names, reader.defaults(place), listener)
     sample, found = _sampled(checked(reader.episodes(place, names, listener), names), source)
-    prepared = prepare(mending, source_signals(reader, place, names, sample[0]), sample, names.time)
-    done = write_pair(map(prepared.change, found), source, pair, held_out, rescale, prepared.signals, mending)
+    prepared = prepare(changes, source_signals(reader, place, names, sample[0]), sample, names.time)
+    done = write_pair(map(prepared.change, found), source, pair, held_out, rescale, prepared.signals, changes)
     return done._replace(notes=prepared.notes)
 
 
@@ -120,7 +120,7 @@ def write_pair(
     held_out: float = 0.1,
     rescale: bool = False,
     signals: Signals | None = None,
-    mending: Mending = UNCHANGED,
+    changes: Changes = UNCHANGED,
 ) -> Imported:
     """Write episodes to a training and a validation file, one episode at a time.
 
@@ -133,7 +133,7 @@ def write_pair(
         with Columns(pair.folder) as columns:
             marks = [_append(columns, survey, episode) for episode in found]
             side = for_validation(marks, held_out, source)
-            encoded, described = _encoding(survey, source, rescale, signals, mending)
+            encoded, described = _encoding(survey, source, rescale, signals, changes)
             save = partial(_save, columns, encoded, described, str(source))
             pair.publish(partial(save, ~side, training=True), partial(save, side, training=False))
     except BaseException:
@@ -151,16 +151,16 @@ def _append(columns: Columns, survey: Survey, episode: Checked) -> bool | None:
 
 
 def _encoding(
-    survey: Survey, source: Path, rescale: bool, signals: Signals | None, mending: Mending
+    survey: Survey, source: Path, rescale: bool, signals: Signals | None, changes: Changes
 ) -> tuple[Encoding, Signals | None]:
     """How the numbers are stored, and the signals with the levels of discrete actions."""
     if signals is None:
         return Encoding([()] * len(survey.values)), None
     groups = by_kind(signals)
     actions = groups["actions"]
-    check_names("--discrete", mending.discrete, actions)
-    check_names("--continuous", mending.continuous, actions)
-    levels = survey.discrete(actions, set(chosen(mending.discrete, actions)), set(chosen(mending.continuous, actions)))
+    check_names("--discrete", changes.discrete, actions)
+    check_names("--continuous", changes.continuous, actions)
+    levels = survey.discrete(actions, set(chosen(changes.discrete, actions)), set(chosen(changes.continuous, actions)))
     groups["actions"] = [one._replace(levels=values) for one, values in zip(actions, levels, strict=True)]
     return encoding(survey, actions, source, rescale, levels), from_kinds(groups, signals.hz)
 

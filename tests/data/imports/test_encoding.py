@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mvl.data.encoding import Encoding, Survey, encoding
+from mvl.data.imports.encoding import Encoding, Survey, encoding
 from mvl.data.signals import Dimension
 from mvl.data.sources.episodes import Checked
 from mvl.errors import DataError, UsageError

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from layouts import made, same, write_lerobot
 
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.errors import MvlError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

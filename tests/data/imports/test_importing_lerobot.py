@@ -10,7 +10,7 @@ import pyarrow.parquet as parquet
 import pytest
 from layouts import lerobot_info, lerobot_table, made, same, write_lerobot
 
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.signals import Signal
 from mvl.data.sources import lerobot
 from mvl.data.sources import parquet as reader

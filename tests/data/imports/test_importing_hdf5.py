@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from layouts import made, same, write_aloha, write_hdf5_file, write_robomimic
 
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.signals import Signal
 from mvl.data.sources import hdf5
 from mvl.data.sources.episodes import ColumnNames

@@ -7,7 +7,7 @@ import pytest
 from forking import run_script
 from layouts import made, same, write_csv, write_csv_folder
 
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.sources.episodes import ColumnNames
 from mvl.data.sources.npz import load
 from mvl.errors import DataError, MvlError, UsageError
@@ -60,7 +60,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from forking import check_every_kill
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.sources.episodes import ColumnNames
 
 folder, fields = Path(sys.argv[1]), ColumnNames(observations=("q0", "q1"), actions=("u*",), time="t")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mvl.data.card import card
+from mvl.data.check.card import card
 from mvl.data.dataset import Dataset
 from mvl.data.signals import Signal, Signals
 

@@ -5,7 +5,7 @@ import pytest
 from layouts import made, same, write_streams
 
 from mvl.cli import main
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.signals import Signal
 from mvl.data.sources import streams
 from mvl.data.sources.episodes import Clock, ColumnNames

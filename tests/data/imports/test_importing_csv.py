@@ -5,7 +5,7 @@ import pytest
 from layouts import made, same, write_csv, write_csv_file, write_csv_folder
 
 from mvl.cli import main
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.signals import Signal
 from mvl.data.sources import table
 from mvl.data.sources.episodes import ColumnNames

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mvl.cli import main
-from mvl.data.importing import import_data
-from mvl.data.mending import Mending
+from mvl.data.imports.changes import Changes
+from mvl.data.imports.importing import import_data
 from mvl.data.signals import Signal
 from mvl.data.sources.episodes import ColumnNames
 from mvl.data.sources.npz import GoalColumns, load, load_pair
@@ -37,10 +37,10 @@ def demos(tmp_path):
     return write(tmp_path / "demos", arm.demonstrations(rows=60))
 
 
-def imported(source, names=JOINTS, rescale=True, **mending):
+def imported(source, names=JOINTS, rescale=True, **changes):
     """The dataset of an import next to the source."""
     to = source.parent / "out.npz"
-    done = import_data(source, to, columns=names, rescale=rescale, mending=Mending(**mending), overwrite=True)
+    done = import_data(source, to, columns=names, rescale=rescale, changes=Changes(**changes), overwrite=True)
     return replace(load(to), source=json.dumps(done.notes))
 
 
@@ -267,7 +267,7 @@ def test_mending_that_cannot_be_done_is_refused_and_nothing_is_written(demos, fl
 )
 def test_flags_that_contradict_each_other_are_refused(flags, message):
     with pytest.raises(UsageError, match=message):
-        Mending(**flags)
+        Changes(**flags)
 
 
 def test_every_and_a_clock_are_refused_together(demos):

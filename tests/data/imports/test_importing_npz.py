@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from layouts import made, same, write_minari, write_npz_file, write_npz_folder
 
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.signals import Signal
 from mvl.data.sources import minari
 from mvl.data.sources.episodes import ColumnNames

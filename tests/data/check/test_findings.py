@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conftest import walk
-from mvl.data.advice import looks_wrong
+from mvl.data.check.findings import looks_wrong
 from mvl.data.dataset import Dataset
 from mvl.data.signals import Signal, Signals
 

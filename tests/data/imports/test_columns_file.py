@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mvl.data import columns_file
-from mvl.data.columns_file import Columns, runs
+from mvl.data.imports import columns_file
+from mvl.data.imports.columns_file import Columns, runs
 
 
 def episode(first, rows):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mvl.checks import COUNT, POSITIVE
-from mvl.data import clock, transforms
-from mvl.data.following import following, present_positions
+from mvl.data.check.lags import following, present_positions
+from mvl.data.imports import clock, transforms
 from mvl.data.signals import Dimension, Signals, by_kind, dimensions, from_kinds
 from mvl.data.sources.episodes import Checked
 from mvl.errors import DataError, UsageError, unknown
@@ -27,7 +27,7 @@ Change = Callable[[Checked], Checked]
 
 
 @dataclass(frozen=True)
-class Mending:
+class Changes:
     """What an import changes about the episodes, and what it is told about their columns.
 
     Names are those of columns or of single dimensions, and may be patterns such as `joint_*`.
@@ -65,11 +65,11 @@ class Mending:
             raise UsageError("--action-is says how --every or --hz join actions; it is only needed with one of them.")
 
 
-UNCHANGED = Mending()
+UNCHANGED = Changes()
 """Nothing is changed, and nothing is said."""
 
 
-class Mended(NamedTuple):
+class Changed(NamedTuple):
     """A change to every episode, and the signals after it."""
 
     change: Change
@@ -84,18 +84,18 @@ class Prepared(NamedTuple):
     notes: tuple[str, ...]
 
 
-def prepare(mending: Mending, signals: Signals, sample: Sequence[Checked], clock_name: str) -> Prepared:
+def prepare(asked: Changes, signals: Signals, sample: Sequence[Checked], clock_name: str) -> Prepared:
     """Everything that is done to the episodes of a source before they are stored; `sample` are the first of them."""
-    unit = dict(mending.units).get(clock_name, "")
-    signals = with_units(signals, [(name, text) for name, text in mending.units if name != clock_name])
+    unit = dict(asked.units).get(clock_name, "")
+    signals = with_units(signals, [(name, text) for name, text in asked.units if name != clock_name])
     timed = partial(_in_seconds, second=clock.seconds(unit))
     sample = [timed(episode) for episode in sample]
     times = [episode.time for episode in sample if episode.time is not None]
-    if times and mending.hz:
-        clock.check_rate(times, clock_name, mending.hz)
-    notes = clock.looks_wrong(times, clock_name) if times and mending.hz is None else []
-    hz = (None if times else mending.hz) or signals.hz or (clock.rate(times) if times else None)
-    done = fitted(mending, signals._replace(hz=hz), sample)
+    if times and asked.hz:
+        clock.check_rate(times, clock_name, asked.hz)
+    notes = clock.looks_wrong(times, clock_name) if times and asked.hz is None else []
+    hz = (None if times else asked.hz) or signals.hz or (clock.rate(times) if times else None)
+    done = fitted(asked, signals._replace(hz=hz), sample)
     return Prepared(lambda episode: done.change(timed(episode)), done.signals, tuple(notes))
 
 
@@ -103,15 +103,15 @@ def _in_seconds(episode: Checked, second: float) -> Checked:
     return episode if episode.time is None else episode._replace(time=episode.time * second)
 
 
-def fitted(mending: Mending, signals: Signals, sample: Sequence[Checked]) -> Mended:
+def fitted(asked: Changes, signals: Signals, sample: Sequence[Checked]) -> Changed:
     """The whole change, in the order of the steps; `sample` are the first episodes, and each step sees it as it then is."""
     changes: list[Change] = []
     for step in (_without_columns, _fewer_rows, _as_deltas, _as_sines):
-        done = step(mending, signals, sample)
+        done = step(asked, signals, sample)
         if done is not None:
             signals, sample = done.signals, [done.change(episode) for episode in sample]
             changes.append(done.change)
-    return Mended(lambda episode: reduce(lambda so_far, change: change(so_far), changes, episode), signals)
+    return Changed(lambda episode: reduce(lambda so_far, change: change(so_far), changes, episode), signals)
 
 
 def chosen(names: Sequence[str], among: Sequence[Dimension]) -> list[int]:
@@ -141,113 +141,113 @@ def with_units(signals: Signals, units: Sequence[tuple[str, str]]) -> Signals:
     return from_kinds(groups, signals.hz)
 
 
-def _without_columns(mending: Mending, signals: Signals, sample: Sequence[Checked]) -> Mended | None:
-    if not mending.drop:
+def _without_columns(asked: Changes, signals: Signals, sample: Sequence[Checked]) -> Changed | None:
+    if not asked.drop:
         return None
     groups = by_kind(signals)
-    check_names("--drop", mending.drop, [one for group in groups.values() for one in group])
-    numbers = {kind: chosen(mending.drop, group) for kind, group in groups.items() if group}
+    check_names("--drop", asked.drop, [one for group in groups.values() for one in group])
+    numbers = {kind: chosen(asked.drop, group) for kind, group in groups.items() if group}
     for kind, dropped in numbers.items():
         if len(dropped) == len(groups[kind]):
-            raise UsageError(f"--drop {' '.join(mending.drop)} leaves no {kind}; keep some.")
+            raise UsageError(f"--drop {' '.join(asked.drop)} leaves no {kind}; keep some.")
         groups[kind] = [one for i, one in enumerate(groups[kind]) if i not in dropped]
-    return Mended(partial(transforms.without, drop=numbers), from_kinds(groups, signals.hz))
+    return Changed(partial(transforms.without, drop=numbers), from_kinds(groups, signals.hz))
 
 
-def _fewer_rows(mending: Mending, signals: Signals, sample: Sequence[Checked]) -> Mended | None:
+def _fewer_rows(asked: Changes, signals: Signals, sample: Sequence[Checked]) -> Changed | None:
     """Every n-th row, or those nearest to a steady clock."""
-    timed = mending.hz is not None and sample[0].time is not None
-    if timed and mending.every > 1:
+    timed = asked.hz is not None and sample[0].time is not None
+    if timed and asked.every > 1:
         raise UsageError("--every and, for data with time stamps, --hz choose the rows to keep; give one of the two.")
-    if not timed and mending.every == 1:
+    if not timed and asked.every == 1:
         return None
-    held = _choices(mending, dimensions(signals.actions), sample, 1)
-    change = lambda episode: _thinned(episode, _rows(episode, mending), mending, held)
-    hz = mending.hz if mending.hz or not signals.hz else signals.hz / mending.every
-    return Mended(change, signals._replace(hz=hz))
+    held = _choices(asked, dimensions(signals.actions), sample, 1)
+    change = lambda episode: _thinned(episode, _rows(episode, asked), asked, held)
+    hz = asked.hz if asked.hz or not signals.hz else signals.hz / asked.every
+    return Changed(change, signals._replace(hz=hz))
 
 
-def _rows(episode: Checked, mending: Mending) -> np.ndarray:
-    if mending.hz is None or episode.time is None:
-        return transforms.every_nth(episode, mending.every)
-    return transforms.ticks(episode.time, mending.hz)
+def _rows(episode: Checked, asked: Changes) -> np.ndarray:
+    if asked.hz is None or episode.time is None:
+        return transforms.every_nth(episode, asked.every)
+    return transforms.ticks(episode.time, asked.hz)
 
 
-def _thinned(episode: Checked, rows: np.ndarray, mending: Mending, held: list[int]) -> Checked:
+def _thinned(episode: Checked, rows: np.ndarray, asked: Changes, held: list[int]) -> Checked:
     if np.array_equal(rows, np.arange(len(episode.observations))):
         return episode
     if len(rows) < 2:
         count = len(episode.observations)
         raise DataError(f"an episode of {count} rows keeps {len(rows)}, but needs two; keep more, or leave it out.")
-    return transforms.at_rows(episode, rows, _join(mending), held)
+    return transforms.at_rows(episode, rows, _join(asked), held)
 
 
-def _join(mending: Mending) -> transforms.Join:
-    if mending.actions_from:
+def _join(asked: Changes) -> transforms.Join:
+    if asked.actions_from:
         return transforms.initial
-    if mending.deltas:
+    if asked.deltas:
         return transforms.last
-    if mending.action_is:
-        return JOINS[mending.action_is]
+    if asked.action_is:
+        return JOINS[asked.action_is]
     raise UsageError(
         "the actions of several rows become one: say with --action-is if they are a delta (they are summed), "
         "a position (the last is taken) or a velocity (the mean)."
     )
 
 
-def _as_deltas(mending: Mending, signals: Signals, sample: Sequence[Checked]) -> Mended | None:
+def _as_deltas(asked: Changes, signals: Signals, sample: Sequence[Checked]) -> Changed | None:
     """Differences instead of positions, as actions."""
     groups = by_kind(signals)
-    if mending.actions_from:
+    if asked.actions_from:
         changed = set(range(len(groups["actions"])))
-        turns = _periods(mending, groups["actions"], [episode.actions for episode in sample])
+        turns = _periods(asked, groups["actions"], [episode.actions for episode in sample])
         change = partial(transforms.differences, periods=dict(enumerate(turns)))
-    elif mending.deltas:
-        positions = _positions(mending, groups, sample)
-        changed, turns = set(positions), _periods(mending, groups["observations"], [one.observations for one in sample])
+    elif asked.deltas:
+        positions = _positions(asked, groups, sample)
+        changed, turns = set(positions), _periods(asked, groups["observations"], [one.observations for one in sample])
         periods = {action: turns[observation] for action, observation in positions.items()}
         change = partial(transforms.minus_positions, positions=positions, periods=periods)
     else:
         return None
     for i in changed:
         groups["actions"][i] = groups["actions"][i]._replace(label=f"delta {groups['actions'][i].label}")
-    return Mended(change, from_kinds(groups, signals.hz))
+    return Changed(change, from_kinds(groups, signals.hz))
 
 
-def _positions(mending: Mending, groups: dict[str, list[Dimension]], sample: Sequence[Checked]) -> dict[int, int]:
+def _positions(asked: Changes, groups: dict[str, list[Dimension]], sample: Sequence[Checked]) -> dict[int, int]:
     """For each action that is a position, the observation dimension with the present one; choices stay as they are."""
     observations, actions = (np.concatenate([getattr(one, kind) for one in sample]) for kind in ("observations", "actions"))
     ends = np.cumsum([len(one.actions) for one in sample]) - 1
     rows = int(ends[np.searchsorted(ends, min(MATCHED_ROWS, ends[-1]))]) + 1
     found = following(observations[:rows], actions[:rows], ends[ends < rows], np.zeros(observations.shape[1], bool))
     labels = {kind: [one.label for one in group] for kind, group in groups.items()}
-    return present_positions(found, labels["observations"], labels["actions"], _choices(mending, groups["actions"], sample, 2))
+    return present_positions(found, labels["observations"], labels["actions"], _choices(asked, groups["actions"], sample, 2))
 
 
-def _choices(mending: Mending, actions: Sequence[Dimension], sample: Sequence[Checked], fewest: int) -> list[int]:
+def _choices(asked: Changes, actions: Sequence[Dimension], sample: Sequence[Checked], fewest: int) -> list[int]:
     """Action dimensions that are choices: those that are named, and those with `fewest` to two values in the sample."""
     values = np.concatenate([episode.actions[:-1] for episode in sample])
     few = {i for i, column in enumerate(values.T) if fewest <= len(np.unique(column)) <= 2}
-    return sorted((few | set(chosen(mending.discrete, actions))) - set(chosen(mending.continuous, actions)))
+    return sorted((few | set(chosen(asked.discrete, actions))) - set(chosen(asked.continuous, actions)))
 
 
-def _as_sines(mending: Mending, signals: Signals, sample: Sequence[Checked]) -> Mended | None:
+def _as_sines(asked: Changes, signals: Signals, sample: Sequence[Checked]) -> Changed | None:
     """Angles of observations and goals as sine and cosine."""
-    if not mending.wrap:
+    if not asked.wrap:
         return None
     groups = by_kind(signals)
-    check_names("--wrap", mending.wrap, groups["observations"] + groups["goals"])
+    check_names("--wrap", asked.wrap, groups["observations"] + groups["goals"])
     for kind, arrays in (("observations", [one.observations for one in sample]), ("goals", [one.goals for one in sample])):
-        periods = _periods(mending, groups[kind], [array for array in arrays if array is not None])
+        periods = _periods(asked, groups[kind], [array for array in arrays if array is not None])
         groups[kind] = [one._replace(period=period) for one, period in zip(groups[kind], periods, strict=True)]
     change = partial(transforms.turned, observations=groups["observations"], goals=groups["goals"])
-    return Mended(change, from_kinds(groups, signals.hz))
+    return Changed(change, from_kinds(groups, signals.hz))
 
 
-def _periods(mending: Mending, among: Sequence[Dimension], arrays: Sequence[np.ndarray]) -> list[float]:
+def _periods(asked: Changes, among: Sequence[Dimension], arrays: Sequence[np.ndarray]) -> list[float]:
     """A full turn of each dimension that is an angle to wrap, by its unit or its range; 0 of the others."""
     periods = [0.0] * len(among)
-    for i in chosen(mending.wrap, among):
+    for i in chosen(asked.wrap, among):
         unit = among[i].unit.lower()
         extent = max(array[:, i].max() for array in arrays) - min(array[:, i].min() for array in arrays)
         degrees = unit.startswith(("deg", "°")) or (not unit and extent > 4 * np.pi)

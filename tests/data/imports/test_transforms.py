@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mvl.data import transforms
+from mvl.data.imports import transforms
 from mvl.data.signals import Dimension
 from mvl.data.sources.episodes import Checked
 

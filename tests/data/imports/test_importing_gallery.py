@@ -25,7 +25,7 @@ from layouts import (
 from mvl.cli import main
 from mvl.data.sources.npz import load
 
-TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "data.md").read_text()
 GALLERY = TEXT.partition("## Gallery of layouts")[2].partition("\n## ")[0]
 SECTIONS = {title: rest for title, _, rest in (part.partition("\n") for part in GALLERY.split("\n### ")[1:])}
 WRITERS = {

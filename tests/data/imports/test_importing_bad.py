@@ -25,7 +25,7 @@ from layouts import (
 )
 
 from mvl.cli import main
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.data.sources.episodes import Clock, ColumnNames
 from mvl.data.sources.reading import Listener
 from mvl.errors import DataError, MvlError
@@ -83,7 +83,7 @@ BOMBS = """
 import resource, sys, time
 from pathlib import Path
 import h5py, pyarrow.parquet
-from mvl.data.importing import import_data
+from mvl.data.imports.importing import import_data
 from mvl.errors import DataError
 
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

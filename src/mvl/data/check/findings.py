@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mvl.data.check.roles import positions_as_actions, swapped
+from mvl.data.check.subject import View, some
 from mvl.data.dataset import Dataset
-from mvl.data.looking import View, some
-from mvl.data.roles import positions_as_actions, swapped
 from mvl.data.signals import dimensions
 
 REACH = 0.25

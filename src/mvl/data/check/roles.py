@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mvl.data.following import Following, explained, following, rows_with_next, velocities
-from mvl.data.looking import View, some
+from mvl.data.check.lags import Following, explained, following, rows_with_next, velocities
+from mvl.data.check.subject import View, some
 
 EXPLAINED, UNEXPLAINED = 0.9, 0.5
 """Observations whose steps are not UNEXPLAINED by actions, or that are not EXPLAINED as steps of the actions, are not swapped."""

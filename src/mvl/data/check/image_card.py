@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mvl.data.card import span
+from mvl.data.check.card import span
 from mvl.data.sources.images import Images
 
 GRID = 8
