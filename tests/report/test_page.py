@@ -67,6 +67,15 @@ def test_texts_of_a_run_are_escaped(tmp_path):
     assert "&lt;script&gt;alert(2)&lt;/script&gt;" in page
 
 
+def test_signs_of_a_bad_training_are_shown(tmp_path):
+    run = reported_run(tmp_path / "run")
+    assert "Warning" not in text(written(tmp_path, run))
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps({"step": 3000, "seed": 0, "value/loss": 4e32}) + "\n")
+    (tmp_path / "report.html").unlink()
+    assert "Warning: value/loss explodes: it is 4e+32 at step 3000; train again with a lower" in text(written(tmp_path, run))
+
+
 def test_several_runs_are_compared(tmp_path):
     one, two = reported_run(tmp_path / "a" / "run"), reported_run(tmp_path / "b" / "run", "bc", seeds=1)
     page = written(tmp_path, one, two)

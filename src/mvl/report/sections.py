@@ -16,6 +16,7 @@ from mvl.report.markup import Markup, collapsible, facts, html, paragraph, table
 from mvl.report.measures import held_out_measures
 from mvl.results.geometry import Geometry
 from mvl.results.statistics import estimate
+from mvl.runs import health
 from mvl.runs.video import in_words
 from mvl.settings import Configured
 
@@ -130,7 +131,8 @@ def _trained(content: Content) -> str:
     pairs.append(("data", ", ".join(names)))
     if about.parent:
         pairs.append(("started from", f"{about.parent['run']}, step {about.parent['step']:,}"))
-    return facts(pairs)
+    signs = health.findings([*content.metrics, *content.evaluations])
+    return "".join(paragraph(f"Warning: {sign}", "warning") for sign in signs) + facts(pairs)
 
 
 def _success(content: Content) -> str:
