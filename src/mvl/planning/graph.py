@@ -43,7 +43,7 @@ class Graph:
     """Distance of the sub-goal, in units of k."""
     lookahead: int = 16
     """Nodes of the path among which the sub-goal is chosen."""
-    patience: int = 8
+    patience: int = 2
     """Replan if the rest of the path has not become shorter for this many times k steps."""
 
     def __post_init__(self) -> None:
