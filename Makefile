@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: setup python demo test test-short test-all lint bench results lock clean
+.PHONY: setup python demo test test-short test-all lint bench soak results lock clean
 
 setup: $(READY)
 
@@ -47,6 +47,10 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/mvl bench
 	$(BIN)/python benchmarks/mapped.py
+
+# Kill commands at random moments and compare what they write with what undisturbed ones do: about an hour.
+soak: $(READY)
+	$(BIN)/python scripts/soak.py --times 10
 
 # The results in docs/results/, as docs/results/studies.toml lists them: takes hours on two cores, and continues where it was stopped.
 results: $(READY)
