@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: setup python demo test test-short test-all lint bench soak results lock clean
+.PHONY: setup python demo test test-short test-all lint bench soak fuzz results lock clean
 
 setup: $(READY)
 
@@ -51,6 +51,12 @@ bench: $(READY)
 # Kill commands at random moments and compare what they write with what undisturbed ones do: about an hour.
 soak: $(READY)
 	$(BIN)/python scripts/soak.py --times 10
+
+# Damage what mvl reads, at random: 100,000 cases in about two hours.
+fuzz: $(READY)
+	$(BIN)/python scripts/fuzz.py --only experiments --count 70000
+	$(BIN)/python scripts/fuzz.py --only imports --count 20000
+	$(BIN)/python scripts/fuzz.py --only runs --count 10000
 
 # The results in docs/results/, as docs/results/studies.toml lists them: takes hours on two cores, and continues where it was stopped.
 results: $(READY)

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 from attack import faults, kills
-from attack.commands import Place, prepare, snapshot
+from attack.commands import Case, Place, prepare, snapshot
 
 
 class Count(NamedTuple):
@@ -31,8 +31,6 @@ class Count(NamedTuple):
     seconds: float
 
 
-Case = Callable[[Place, np.random.Generator], list[str]]
-"""Does something in a fresh folder, and returns what went wrong."""
 CASES: dict[str, Case] = {**kills.CASES, **faults.CASES}
 
 

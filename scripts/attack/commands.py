@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,10 @@ class Place(NamedTuple):
 
     own: Path
     shared: Path
+
+
+Case = Callable[[Place, np.random.Generator], list[str]]
+"""Does something in a fresh folder, and returns what went wrong."""
 
 
 class Ended(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attack.commands import Place, end, run, snapshot, start, train
+from attack.commands import Case, Place, end, run, snapshot, start, train
 
 
 def full_disk(place: Place, random: np.random.Generator) -> list[str]:
@@ -81,7 +81,7 @@ def _different(whole: Path, broken: Path) -> list[str]:
     return [f"{name} differs" for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)]
 
 
-CASES = {
+CASES: dict[str, Case] = {
     "full disk": full_disk,
     "removed folder": removed_folder,
     "dead worker": dead_worker,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attack.commands import TASK, TINY, Place, kill, run, run_killed, snapshot, start, train
+from attack.commands import TASK, TINY, Case, Place, kill, run, run_killed, snapshot, start, train
 
 KILLS = 3
 """Per case."""
@@ -101,7 +101,7 @@ def wait_for(port: int, seconds: float = 60.0) -> None:
 
 SWEEP = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "bc"]
 REPRODUCE = ["reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "ORIG"]
-CASES = {
+CASES: dict[str, Case] = {
     "train": partial(interrupted, _train, 9.0),
     "generate": partial(interrupted, _generate, 4.0),
     "import": partial(interrupted, _import, 1.0),

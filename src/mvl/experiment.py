@@ -182,17 +182,21 @@ class Experiment:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Experiment:
-        options = data["data"]
-        folder = options.get("folder")
-        return cls(
-            task=_task_from_json(data),
-            recipe=Recipe.from_json(data["recipe"]),
-            schedule=Schedule(**data["schedule"]),
-            recipe_name=data["recipe_name"],
-            preset=data.get("preset"),
-            seeds=tuple(data["seeds"]),
-            data=DataOptions(folder and Path(folder), options.get("held_out"), options.get("out_of_core")),
-        )
+        """The experiment that `to_json` described."""
+        try:
+            options = data["data"]
+            folder = options.get("folder")
+            return cls(
+                task=_task_from_json(data),
+                recipe=Recipe.from_json(data["recipe"]),
+                schedule=Schedule(**data["schedule"]),
+                recipe_name=data["recipe_name"],
+                preset=data.get("preset"),
+                seeds=tuple(data["seeds"]),
+                data=DataOptions(folder and Path(folder), options.get("held_out"), options.get("out_of_core")),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise UsageError(f"not the description of an experiment ({error!r}); make one with to_json.") from None
 
 
 def _without_impossible_plan(schedule: Schedule, recipe: Recipe) -> Schedule:

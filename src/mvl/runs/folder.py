@@ -17,7 +17,7 @@ from typing import Any
 from mvl.data.actions import ActionUnits
 from mvl.data.inputs import Inputs
 from mvl.data.normalization import Normalization
-from mvl.errors import DamagedError, MvlError, NoSpaceError
+from mvl.errors import DamagedError, MvlError, NoSpaceError, UsageError
 from mvl.experiment import Experiment
 from mvl.files import atomic, open_unlinked, refuse_links, writable_folder
 from mvl.nets.native.library import disabled_reason
@@ -179,6 +179,8 @@ class RunFolder:
             return folder, Description.from_json(json.loads(folder.description_file.read_bytes()))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(f"{folder.description_file}: cannot be read ({error!r}).") from None
+        except UsageError as error:
+            raise UsageError(f"{folder.description_file}: {error}") from None
         except OSError as error:
             raise MvlError(f"{folder.description_file}: cannot be read ({error.strerror}).") from None
 
