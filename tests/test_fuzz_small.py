@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 import fuzz
 
 
+@pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")  # Minari's writer
 @pytest.mark.parametrize(("target", "count"), [("experiments", 300), ("imports", 60)])
 def test_a_small_round_finds_nothing(target, count, capsys):
     assert fuzz.main(["--only", target, "--count", str(count), "--seed", "5"]) == 0
