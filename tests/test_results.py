@@ -88,8 +88,9 @@ def test_studies_run_in_order_until_one_fails(monkeypatch, capsys):
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == list(STUDIES)
     assert ran == []
     assert results.main([]) == 3
-    assert [words[0] for words in ran] == ["tune", "tune", "tune", "sweep"]
-    assert "forms-medium stopped with exit code 3; continue with: make results" in capsys.readouterr().err
+    commands = [study.command for study in STUDIES.values()]
+    assert [words[0] for words in ran] == commands[: commands.index("sweep") + 1]
+    assert "arrive stopped with exit code 3; continue with: make results" in capsys.readouterr().err
     ran.clear()
     assert results.main(["--only", "table1-arms", "--dry-run"]) == 0
     assert ran[0][ran[0].index("--dry-run") + 1 :] == ["--", "--eval-episodes", "10", "--eval-every", "10000"]
