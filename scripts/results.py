@@ -32,6 +32,10 @@ class Study:
     """File of the finished runs, relative to the file."""
     settings: str = ""
     """Settings of `mvl train`, given after --."""
+    needs: str = ""
+    """A data file of one's own that the arguments name, relative to the root of the repository."""
+    prepare: Sequence[str] = ()
+    """Commands that write that file, run unless it exists."""
 
     def words(self) -> list[str]:
         """The arguments of `mvl`, to be run in the root of the repository."""
@@ -39,6 +43,12 @@ class Study:
         files = ["--to", str(folder / self.to), "--records", str(folder / self.records), "--overwrite"]
         settings = ["--", *shlex.split(self.settings)] if self.settings else []
         return [self.command, *shlex.split(self.arguments), *files, *settings]
+
+    def before(self) -> list[list[str]]:
+        """The commands that have to be run first, as words after `python`."""
+        missing = self.needs and not (ROOT / self.needs).exists()
+        every = [shlex.split(text) for text in self.prepare] if missing else []
+        return [["-m", *words] if words[0] == "mvl" else words[1:] for words in every]
 
 
 def read_studies() -> list[Study]:
@@ -53,9 +63,8 @@ def read_studies() -> list[Study]:
 
 
 def run(words: Sequence[str]) -> int:
-    """The exit code of an `mvl` command. Ctrl-C and SIGTERM stop the command, which saves its runs; this process waits for it."""
-    command = [sys.executable, "-m", "mvl", *words]
-    process = subprocess.Popen(command, cwd=ROOT)
+    """The exit code of a Python command. Ctrl-C and SIGTERM stop the command, which saves its runs; this process waits for it."""
+    process = subprocess.Popen([sys.executable, *words], cwd=ROOT)
     signal.signal(signal.SIGINT, lambda *_: None)  # a terminal sends it to the command too
     signal.signal(signal.SIGTERM, lambda *_: process.terminate())
     return process.wait()
@@ -76,7 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         at = words.index("--") if "--" in words else len(words)
         words[at:at] = ["--dry-run"] * options.dry_run
         print(f"{name}: mvl {shlex.join(words)}", flush=True)
-        code = 0 if options.list else run(words)
+        commands = [] if options.list else [*([] if options.dry_run else studies[name].before()), ["-m", "mvl", *words]]
+        code = next((code for code in map(run, commands) if code), 0)
         if code:
             print(f"{name} stopped with exit code {code}; continue with: make results", file=sys.stderr)
             return code

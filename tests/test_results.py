@@ -4,6 +4,7 @@ import importlib.util
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -74,16 +75,24 @@ def test_committed_tables_are_those_of_the_committed_runs(name, untrained, tmp_p
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_study_is_a_command_that_works(name, untrained, tmp_path):
-    words = [*STUDIES[name].words()]
+def test_every_study_is_a_command_that_works(name, untrained, tmp_path, monkeypatch):
+    study, words = STUDIES[name], [*STUDIES[name].words()]
+    if study.needs:
+        monkeypatch.chdir(tmp_path)
+        for place in ("examples", "docs"):
+            (tmp_path / place).symlink_to(RESULTS.parents[1] / place)
+        for command in study.prepare:
+            few = shlex.split(command.replace("--episodes 100", "--episodes 12"))
+            python = ["-m", *few] if few[0] == "mvl" else few[1:]
+            assert subprocess.run([sys.executable, *python], capture_output=True).returncode == 0
     cut = words.index("--") if "--" in words else len(words)
     assert main([*words[:cut], "--store", str(tmp_path), "--dry-run", *words[cut:]]) == 0
-    assert (RESULTS / STUDIES[name].to).is_dir()
+    assert (RESULTS / study.to).is_dir()
 
 
 def test_studies_run_in_order_until_one_fails(monkeypatch, capsys):
     results, ran = script(), []
-    monkeypatch.setattr(results, "run", lambda words: (ran.append(words), 3 * (words[0] == "sweep"))[1])
+    monkeypatch.setattr(results, "run", lambda words: (ran.append(words[2:]), 3 * (words[2] == "sweep"))[1])
     assert results.main(["--list"]) == 0
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == list(STUDIES)
     assert ran == []
@@ -97,3 +106,13 @@ def test_studies_run_in_order_until_one_fails(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         results.main(["--only", "nothing"])
     assert "no study named 'nothing'; choose from eikonal-weight" in capsys.readouterr().err
+
+
+def test_a_study_of_own_data_writes_its_file_first(tmp_path, monkeypatch):
+    results = script()
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    prepare = ["python demos.py --to demos", "mvl data import demos --to mine.npz"]
+    study = results.Study("own", "sweep", "--tasks mine.npz", "own", "own/runs.jsonl", needs="mine.npz", prepare=prepare)
+    assert study.before() == [["demos.py", "--to", "demos"], ["-m", "mvl", "data", "import", "demos", "--to", "mine.npz"]]
+    (tmp_path / "mine.npz").touch()
+    assert study.before() == []

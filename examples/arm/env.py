@@ -45,3 +45,33 @@ class ArmEnv(gymnasium.Env):
 def make() -> gymnasium.Env:
     """The environment, with a limit on the length of an episode."""
     return gymnasium.wrappers.TimeLimit(ArmEnv(), STEPS)
+
+
+def limits_of(box: gymnasium.spaces.Box) -> np.ndarray:
+    """Lowest and highest numbers of a space, (2, dimensions)."""
+    return np.stack([box.low, box.high])
+
+
+class InDegrees(gymnasium.Wrapper):
+    """The same arm with joints and their changes in degrees."""
+
+    factors = np.append(np.full(JOINTS, 180 / np.pi), 1.0)
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        box = gymnasium.spaces.Box
+        self.observation_space = box(*(limits_of(env.observation_space) * self.factors), dtype=np.float64)
+        self.action_space = box(*(limits_of(env.action_space) * self.factors), dtype=np.float64)
+
+    def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        observation, about = self.env.reset(**options)
+        return observation * self.factors, {"goal": about["goal"] * self.factors}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        observation, *rest = self.env.step(np.asarray(action, float) / self.factors)
+        return observation * self.factors, *rest
+
+
+def make_in_degrees() -> gymnasium.Env:
+    """The environment for demonstrations that were written with --degrees."""
+    return InDegrees(make())

@@ -3,9 +3,9 @@
 import time
 from dataclasses import replace
 
-import arm
 import numpy as np
 import pytest
+import recorded_arm as arm
 
 from conftest import walk
 from mvl.data.check.findings import looks_wrong

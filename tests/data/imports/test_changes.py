@@ -3,9 +3,9 @@
 import json
 from dataclasses import replace
 
-import arm
 import numpy as np
 import pytest
+import recorded_arm as arm
 
 from mvl.cli import main
 from mvl.data.imports.changes import Changes
