@@ -10,14 +10,14 @@ from untrained import untrained_by_name
 
 from mvl.planning.graph import Roadmap
 from mvl.results import planned
-from mvl.results.planned import measure_plans, planned_table, plans_of, through_walls
+from mvl.results.planned import measure_plans, parts_of, planned_table, plans_of, through_walls
 from mvl.results.results import Result
 from mvl.studies.job import folder_of
 from mvl.studies.plan import Cell
 from mvl.studies.store import runs_of
 from mvl.tasks.maze import Maze
 
-MEASURED = {"plain": [0.4], "planned": [0.9], "edges": [12.5], "unit": [0.3], "walls": [0.125], "build": [2.0]}
+MEASURED = {"plain": [0.4], "planned": [0.9], "edges": [12.5], "unit": [0.3], "walls": [0.125], "parts": [3], "build": [2.0]}
 
 
 def test_what_was_measured_is_shown_with_intervals(tmp_path):
@@ -54,3 +54,13 @@ def test_edges_through_walls_are_told_from_edges_along_them():
     along[0, 1] = along[1, 0] = across[0, 1] = across[0, 2] = 1.0
     assert through_walls(Roadmap(places, places, csr_matrix(along), 1.0), maze) == 0.0
     assert through_walls(Roadmap(places, places, csr_matrix(across), 1.0), maze) == 0.5
+
+
+def test_parts_are_joined_by_short_edges_in_both_directions():
+    places = np.zeros((4, 2))
+    edges = np.zeros((4, 4))
+    edges[0, 1] = edges[1, 0] = edges[1, 2] = 5.0
+    edges[2, 1] = 30.0  # a longer edge, which does not count
+    edges[2, 3] = edges[3, 2] = 5.0
+    assert parts_of(Roadmap(places, places, csr_matrix(edges), 1.0), 10) == 2
+    assert parts_of(Roadmap(places, places, csr_matrix(edges), 1.0), 30) == 1

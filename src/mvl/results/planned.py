@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from mvl.files import atomic, refuse_links
 from mvl.planning.graph import Roadmap
@@ -32,9 +34,9 @@ MEANING = (
     f"Success in percent of the last checkpoint, {EPISODES} episodes per task, mean over seeds with a 95 % interval (Student's): "
     "with the goal itself (plain), and with sub-goals from a graph (planned). edges: per node; unit: what the value counts for "
     "one step of the data; walls: percent of the edges that lead through a wall (the way around is over twice as long as the "
-    "straight line); build: seconds to build a graph."
+    "straight line); parts: how many the graph falls into without its longer edges; build: seconds to build a graph."
 )
-MEASURED = ("edges", "unit", "walls", "build")
+MEASURED = ("edges", "unit", "walls", "parts", "build")
 """What is measured of each graph."""
 NOTHING = "no finished run of this table has a value that counts steps, which a planner needs."
 
@@ -53,9 +55,9 @@ def planned_table(found: Sequence[Result], report: Callable[[str], None]) -> Tab
         sizes = [_mean([value for one in known for value in one[name]]) for name in MEASURED]
         place = result.cell.row, result.cell.column
         shown = [estimate_text(_percent(values), len(values)) for values in (plain, planned)]
-        edges, unit, walls, build = sizes
+        edges, unit, walls, parts, build = sizes
         percent = "" if walls is None else f"{100 * walls:.1f}"
-        rows.append([*place, *shown, f"{edges:.0f}", f"{unit:.2f}", percent, f"{build:.1f}", len(planned)])
+        rows.append([*place, *shown, f"{edges:.0f}", f"{unit:.2f}", percent, f"{parts:.1f}", f"{build:.1f}", len(planned)])
         texts = [" ".join(f"{value:.2f}" for value in values) for values in (plain, planned)]
         csv_rows.append([*place, len(planned), *_percent(plain), *_percent(planned), *texts, *sizes])
     ends = [f"{kind}_{name}" for kind in ("plain", "planned") for name in Estimate._fields]
@@ -108,8 +110,16 @@ def measure_plans(run: Path) -> dict[str, Any] | None:
     edges = [round(one.edges.nnz / one.edges.shape[0], 3) for one in maps]
     task = description.task
     walls = [round(through_walls(one, task.maze()), 6) if task.maze and task.metric else None for one in maps]
-    units = [round(one.unit, 6) for one in maps]
-    return {**success, "edges": edges, "unit": units, "walls": walls, "build": [round(build, 2)] * len(maps)}
+    units, parts = [round(one.unit, 6) for one in maps], [parts_of(one, graph.steps) for one in maps]
+    return {**success, "edges": edges, "unit": units, "walls": walls, "parts": parts, "build": [round(build, 2)] * len(maps)}
+
+
+def parts_of(roadmap: Roadmap, near: float) -> int:
+    """How many parts of a graph have ways between all of their nodes along edges of at most this length."""
+    edges = roadmap.edges.tocoo()
+    short = edges.data <= near
+    kept = csr_matrix((edges.data[short], (edges.row[short], edges.col[short])), shape=edges.shape)
+    return int(connected_components(kept, directed=True, connection="strong", return_labels=False))
 
 
 def through_walls(roadmap: Roadmap, maze: Maze) -> float:
