@@ -16,7 +16,7 @@ from mvl.results import equal_time
 from mvl.studies import execution, outlook
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGES = "".join((RESULTS / name).read_text() for name in ("README.md", "studies.md"))
+PAGES = "".join(page.read_text() for page in sorted(RESULTS.glob("*.md")))
 SHOWN = re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", PAGES, re.S)
 
 
