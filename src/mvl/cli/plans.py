@@ -7,12 +7,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from mvl.cli import extra_tables
 from mvl.cli.parser import Parser, add_env, add_own_code, count, not_negative, own_task, share
 from mvl.errors import MvlError, UsageError
 
 if TYPE_CHECKING:
-    from argparse import _ArgumentGroup
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mvl.results.comparison import Style
     from mvl.results.results import Result
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mvl.tasks import Task
 
 STORE = Path("runs/store")
-EXTRA_ENDINGS = ("md", "csv")
-"""Files of the tables that --surfaces, --plans and --equal-time add."""
 
 
 def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
@@ -53,7 +51,8 @@ def add_options(parser: Parser, seeds: int, preset: str = "laptop") -> None:
     where.add_argument(
         "--overwrite", action="store_true", help="replace existing files in --to, lines of --records, and the file of --report"
     )
-    _add_extra_tables(where)
+    extra_tables.add_options(where)
+    where.add_argument("--report", type=Path, metavar="FILE.html", help="also write an HTML report on all runs of the table")
     _add_form(parser)
     how = parser.add_argument_group("how")
     how.add_argument("--dry-run", action="store_true", help="print the plan and the table as it stands; run and write nothing")
@@ -83,20 +82,6 @@ def _add_form(parser: Parser) -> None:
         help="what stands beside a mean: Student's 95 %% interval, or the standard deviation over seeds as in the paper",
     )
     form.add_argument("--highlight", action="store_true", help="mark the best results of each row as the paper does")
-
-
-def _add_extra_tables(where: "_ArgumentGroup") -> None:
-    """Add the options for further tables and pages about the same runs."""
-    where.add_argument(
-        "--surfaces", action="store_true", help="also measure how well value functions over mazes follow the true distance"
-    )
-    where.add_argument(
-        "--plans", action="store_true", help="also compare success with and without a planner, by playing finished runs again"
-    )
-    where.add_argument(
-        "--equal-time", action="store_true", help="also compare success after equal training time, by the measured time per step"
-    )
-    where.add_argument("--report", type=Path, metavar="FILE.html", help="also write an HTML report on all runs of the table")
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
@@ -138,6 +123,7 @@ def carry_out(plan: "Plan", options: Namespace, choice: Path | None = None) -> "
     from mvl.studies import execution
 
     engine = _engine(options)
+    extra_tables.check_variants(plan, options.variants)
     targets = _targets(plan, options) + ([choice] if choice else [])
     if options.dry_run:
         return _dry_run(plan, options, engine, targets)
@@ -182,9 +168,7 @@ def _style(options: Namespace) -> "Style":
 
 def _targets(plan: "Plan", options: Namespace) -> list[Path]:
     """The files that `_write` writes, without that of --records."""
-    names = [f"{plan.name}.{ending}" for ending in ("md", "csv", "tex", "png")]
-    for kind in ("surfaces", "plans", "equal-time"):
-        names += [f"{plan.name}-{kind}.{ending}" for ending in EXTRA_ENDINGS if getattr(options, kind.replace("-", "_"))]
+    names = [f"{plan.name}.{ending}" for ending in ("md", "csv", "tex", "png")] + extra_tables.file_names(plan, options)
     return [options.to / name for name in names if options.to] + ([options.report] if options.report else [])
 
 
@@ -213,10 +197,10 @@ def _write(plan: "Plan", found: "list[Result]", table: "Table", options: Namespa
 
     if options.to:
         _print_written([*table.write(options.to, plan.name), picture.write(plan, found, options.to)])
-    for kind, extra in _extra_tables(plan, found, options):
+    for kind, extra in extra_tables.extra_tables(plan, found, options):
         print(f"\n{extra.text()}" if extra.rows else extra.text())
         if options.to and extra.rows:
-            _print_written(extra.write(options.to, f"{plan.name}-{kind}", EXTRA_ENDINGS))
+            _print_written(extra.write(options.to, f"{plan.name}-{kind}", extra_tables.ENDINGS))
     runs = sorted({seed.run for result in found for seed in result.seeds})
     if options.records:
         print(f"keeping {records.keep(runs, options.records)} finished runs in {options.records}")
@@ -226,23 +210,6 @@ def _write(plan: "Plan", found: "list[Result]", table: "Table", options: Namespa
 
 def _print_written(paths: "Sequence[Path]") -> None:
     print("\n".join(f"wrote {path}" for path in paths))
-
-
-def _extra_tables(plan: "Plan", found: "list[Result]", options: Namespace) -> "Iterator[tuple[str, Table]]":
-    """Further tables about the same cells, by the name of their option; each is measured when it is asked for."""
-    from mvl.results.equal_time import equal_time_table
-    from mvl.results.planned import planned_table
-    from mvl.results.surfaces import surface_table
-    from mvl.runs.display import counting
-
-    if options.surfaces:
-        yield "surfaces", surface_table(found, lambda line: print(line, flush=True))
-    if options.plans:
-        yield "plans", planned_table(found, lambda line: print(line, flush=True))
-    if options.equal_time:
-        with counting("timing steps") as report:
-            table = equal_time_table(plan, found, report)
-        yield "equal-time", table
 
 
 def _report(runs: list[Path], to: Path) -> None:

@@ -1,6 +1,5 @@
 """A table of success with and without a planner, for runs that are finished: the same checkpoints and episodes, played twice."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +9,6 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from mvl.files import atomic, refuse_links
 from mvl.planning.graph import Roadmap
 from mvl.recipes.presets import PlannerName
 from mvl.results.results import Result, estimate_text
@@ -19,6 +17,7 @@ from mvl.results.statistics import Estimate, estimate
 from mvl.results.table import Table
 from mvl.runs.evaluation import evaluate
 from mvl.runs.folder import RunFolder
+from mvl.runs.measuring import measured_once
 from mvl.runs.planning import followers, planner_of
 from mvl.runs.restore import restore
 from mvl.tasks.maze import Maze
@@ -79,15 +78,9 @@ def _percent(values: list[float]) -> Estimate:
 def plans_of(run: Path) -> dict[str, Any] | None:
     """Success of a run's seeds with and without a plan; played once for a checkpoint and saved in the run's folder.
 
-    None if the run cannot plan. A run without a checkpoint, such as one from records, has only a saved result.
+    None if the run cannot plan, or if it has neither a checkpoint nor a saved result.
     """
-    written, checkpoint = RunFolder(run).plans_file, RunFolder(run).checkpoint_file
-    if checkpoint.exists() and not (written.exists() and written.stat().st_mtime >= checkpoint.stat().st_mtime):
-        refuse_links(written)
-        text = json.dumps(measure_plans(run)) + "\n"
-        with atomic(written) as partial:
-            partial.write_text(text)
-    known: dict[str, Any] | None = json.loads(written.read_text()) if written.exists() else None
+    known: dict[str, Any] | None = measured_once(run, RunFolder(run).plans_file, measure_plans)
     return known
 
 

@@ -1,17 +1,16 @@
 """A table of how well the value surfaces of maze runs follow the true distance, beside their success."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from mvl.files import atomic, refuse_links
 from mvl.regularizers.mollified import Mollified
 from mvl.results.geometry import Geometry, geometry, mean
 from mvl.results.results import Result
 from mvl.results.table import Table
 from mvl.runs.folder import RunFolder
+from mvl.runs.measuring import measured_once
 
 BOUND = Mollified()
 """The paper's mollifier: all runs are measured with the same bound, whatever they were trained with."""
@@ -41,15 +40,11 @@ def surface_table(found: Sequence[Result], report: Callable[[str], None]) -> Tab
 
 
 def surface_of(run: Path) -> Geometry | None:
-    """The geometry of a run, None if it has none; measured once for a checkpoint and saved in the run's folder.
-
-    A run without a checkpoint, such as one from records, has only a saved one.
-    """
-    written, checkpoint = RunFolder(run).surface_file, RunFolder(run).checkpoint_file
-    if checkpoint.exists() and not (written.exists() and written.stat().st_mtime >= checkpoint.stat().st_mtime):
-        refuse_links(written)
-        found = geometry(run, BOUND)
-        with atomic(written) as partial:
-            partial.write_text(json.dumps(found and found.to_json()) + "\n")
-    known = json.loads(written.read_text()) if written.exists() else None
+    """The geometry of a run, None if it has none; measured once for a checkpoint and saved in the run's folder."""
+    known = measured_once(run, RunFolder(run).surface_file, _measure)
     return Geometry(**known) if known else None
+
+
+def _measure(run: Path) -> dict[str, float] | None:
+    found = geometry(run, BOUND)
+    return found and found.to_json()

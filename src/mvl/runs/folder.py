@@ -126,6 +126,7 @@ class RunFolder:
         self.surface_file = path / "surface.json"
         self.graph_file = path / "graph.safetensors"
         self.plans_file = path / "plans.json"
+        self.variants_file = path / "variants.json"
         self.held_out_file = path / "held_out.json"
         self.tracking_file = path / "tracking.json"
         self.goals_file = path / "goals.json"
@@ -143,6 +144,7 @@ class RunFolder:
             self.surface_file,
             self.graph_file,
             self.plans_file,
+            self.variants_file,
             self.held_out_file,
             self.tracking_file,
             self.goals_file,

@@ -1,7 +1,7 @@
 """Finished runs without their weights, as lines of a JSON file: all that tables are made of, small enough to commit or send.
 
 A line is the run's description (run.json), its evaluations, its process time and, if measured, its largest memory, its value
-surface, plans and held-out measures.
+surface, plans, success in variants of its task and held-out measures.
 """
 
 import json
@@ -25,9 +25,9 @@ from mvl.studies.store import clock_file, largest_memory, process_seconds
 
 Key = tuple[str, tuple[int, ...]]
 """Task, recipe and schedule as a text, and the seeds: runs with the same key are runs of one experiment; see `is_run_of`."""
-ADDED = ("evaluations", "seconds", "memory", "surface", "plans", "held_out")
+ADDED = ("evaluations", "seconds", "memory", "surface", "plans", "variants", "held_out")
 """Keys of a line that run.json does not have."""
-MEASURED = ("surface", "plans", "held_out")
+MEASURED = ("surface", "plans", "variants", "held_out")
 """Keys of a line that are a JSON file of the run folder."""
 EVALUATED = ("step", "seed", "overall", "tasks", "mean_length", "validation/value/loss", "validation/policy/loss")
 """What is recorded of an evaluation: success, and the losses that `mvl tune --by validation` ranks by."""
