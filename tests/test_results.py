@@ -16,7 +16,7 @@ from mvl.results import equal_time
 from mvl.studies import execution, outlook
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGES = "".join(page.read_text() for page in sorted(RESULTS.glob("*.md")))
+PAGES = "".join(page.read_text() for folder in (RESULTS, RESULTS.parent / "notes") for page in sorted(folder.glob("*.md")))
 SHOWN = re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", PAGES, re.S)
 
 
