@@ -11,7 +11,8 @@ from conftest import small_recipe
 from mvl.cli import main
 from mvl.data.dataset import Dataset
 from mvl.errors import DataError, UsageError
-from mvl.planning.graph import Graph, Places
+from mvl.planning.graph import Places
+from mvl.planning.roadmap import Graph
 from mvl.runs import metrics
 from mvl.runs.training import resume
 
