@@ -109,8 +109,9 @@ class Follower:
     def _shortest(self, episodes: np.ndarray) -> None:
         """Trees of shortest paths to the goals of these episodes."""
         same = np.array([episode for episode in episodes if episode not in self.factors], int)
-        changed = [(np.array([episode]), self.factors[episode]) for episode in episodes if episode in self.factors]
-        for group, factors in [(same, 1.0), *changed]:
+        groups: list[tuple[np.ndarray, np.ndarray | float]] = [(same, 1.0)]
+        groups += [(np.array([episode]), self.factors[episode]) for episode in episodes if episode in self.factors]
+        for group, factors in groups:
             if len(group):
                 found = self.edges.trees(links(self.final[group], self.graph.steps), factors)
                 self.cost[group], self.onward[group, : self.size] = found
