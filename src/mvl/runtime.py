@@ -5,6 +5,7 @@ Needs NumPy and onnxruntime alone, not JAX. Beside `policy.onnx` may lie `policy
 """
 
 import hashlib
+import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -231,6 +232,8 @@ def load(path: Path | str, plan: str | None = None, execute: str = "", seed: int
         _check_belongs(value.about, policy, value_file)
     if plan == "none" or (plan is None and not plan_file.exists()):
         return Policy(policy, value, None, execute, seed)
+    if not plan_file.exists():
+        raise UsageError(f"there is no {plan_file}; export the run with --plan graph, or load without a plan.")
     if value is None:
         raise UsageError(f'{plan_file} needs {value_file}, which is not there; copy it too, or load with plan="none".')
     return Policy(policy, value, _planner(plan_file, policy, value), execute, seed)
@@ -244,7 +247,7 @@ def _check_belongs(about: Any, policy: Model, file: Path) -> None:
 
 def _planner(file: Path, policy: Model, value: Model) -> Follower:
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
             about = json.loads(str(arrays["about"]))
             _check_belongs(about, policy, file)
             edges = _Edges(arrays["lengths"], arrays["columns"], arrays["bounds"])
