@@ -13,7 +13,7 @@ from mvl.cli import main, serve
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "deploy.md").read_text()
 SMALL = "--steps 20 --eval-every 20 --save-every 20 --log-every 10 --steps-per-dispatch 10 --batch-size 16 --plan-nodes 100"
-SMALL += " --value.widths 8 --policy.widths 8"
+SMALL += " --value.widths 8 --policy.widths 8 --regularizer none"
 SHORT = "--hz 50 --seconds 0.3"
 
 
