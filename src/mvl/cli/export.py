@@ -41,4 +41,4 @@ def run(argv: list[str]) -> None:
     else:
         files = export_stablehlo(options.run, file, options.seed, options.overwrite)
     for one in files:
-        print(f"{one}: {one.stat().st_size / 1e6:.2f} MB")
+        print(f"{one}: {one.stat().st_size / 1e3:.1f} kB")
