@@ -98,11 +98,15 @@ def test_a_maze_with_two_runs(browser_page, recorded):
         assert page.slider.value == 1000
         assert np.allclose(after[1][:3], page.stages[0].episode.poses[1000, 1, :3])
         assert not np.allclose(before[1], after[1])
-        assert [stage.color for stage in page.stages] == [(123, 50, 148), (0, 158, 115)]  # purple the base, teal the other
-        assert all((stage.waypoints.batched_colors == stage.waypoints.batched_colors[0]).all() for stage in page.stages)
+        assert [way.color for stage in page.stages for way in stage.ways] == [
+            (123, 50, 148),
+            (0, 158, 115),
+        ]  # purple the base, teal the other
+        colors = [stage.ways[0].balls.batched_colors for stage in page.stages]
+        assert all((every == every[0]).all() for every in colors)
         bright = picture(watched)
         watched.page.get_by_role("checkbox").press("Space")
-        until(lambda: page.shown == (0, 0, False), watched)
+        until(lambda: page.shown == (0, 0, False, False), watched)
         until(lambda: np.abs(picture(watched) - bright).mean() > 0.02, watched)  # the value is no longer on the floor
         watched.page.get_by_role("button", name="Play").click()
         until(lambda: 0 < page.slider.value < 1000, watched)  # from the start again
@@ -126,6 +130,25 @@ def test_the_slider_moves_the_arm(browser_page, recorded):
         assert page.slider.value == page.stages[0].step == 0
         assert watched.errors == []
         assert watched.external_requests() == []
+
+
+def test_an_arm_shows_the_waypoints_of_both_runs(recorded):
+    """As in the paper's figure: teal and purple on one arm, each at its own step; the box takes them apart."""
+    with serving("127.0.0.1", 0) as server:
+        page = Page(server, [recorded(CUBE, "gcivl"), recorded(CUBE, "hiql-mvl")])
+        purple, teal = (123, 50, 148), (0, 158, 115)
+        assert [[way.color for way in stage.ways] for stage in page.stages] == [[purple, teal], [teal, purple]]
+        first, second = page.stages
+        assert np.allclose(first.ways[1].balls.batched_positions, second.ways[0].balls.batched_positions)
+        assert not np.allclose(first.ways[0].balls.batched_positions, first.ways[1].balls.batched_positions)
+        page.slider.value = 100
+        page.tick()
+        for way in first.ways:
+            pale = (way.balls.batched_colors != way.balls.batched_colors[0]).any(axis=1)
+            assert np.array_equal(pale, way.times > 100)
+        page.together.value = False
+        page.tick()
+        assert [len(stage.ways) for stage in page.stages] == [1, 1]
 
 
 def test_a_run_cannot_run_scripts(browser_page, tmp_path, monkeypatch):

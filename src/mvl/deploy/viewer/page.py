@@ -42,29 +42,35 @@ class Page:
         self._lights()
         self._controls()
         self.playing, self.clock, self.last_tick = False, 0.0, time.monotonic()
-        self.shown: tuple[int, int, bool] | None = None
+        self.shown: tuple[int, int, bool, bool] | None = None
         self.tick()
 
     def tick(self) -> None:
         """Update the stages to the controls; while an episode plays, also advance its time."""
         now = time.monotonic()
         elapsed, self.last_tick = now - self.last_tick, now
-        selected = (self.task.options.index(self.task.value), int(self.number.value) - 1, bool(self.floor.value))
+        selected = (
+            self.task.options.index(self.task.value),
+            int(self.number.value) - 1,
+            bool(self.floor.value),
+            bool(self.together.value),
+        )
         with self.server.atomic():
             if selected != self.shown:
                 self._show(*selected)
             self._play_or_pause(elapsed)
             for stage in self.stages:
-                if stage.step != min(int(self.slider.value), stage.episode.length):
+                if stage.asked != int(self.slider.value):
                     stage.at(int(self.slider.value))
 
-    def _show(self, task: int, number: int, floor: bool) -> None:
+    def _show(self, task: int, number: int, floor: bool, together: bool) -> None:
         same = self.shown is not None and self.shown[:2] == (task, number)
-        self.shown = (task, number, floor)
+        self.shown = (task, number, floor, together)
         if not same:
             self.slider.value, self.clock = 0, 0.0
         for stage in self.stages:
-            stage.show(task, number, floor)
+            others = [recording for recording in self.recordings if together and recording is not stage.recording]
+            stage.show(task, number, floor, others)
         self.slider.max = max(stage.episode.length for stage in self.stages)
 
     def _play_or_pause(self, elapsed: float) -> None:
@@ -97,6 +103,8 @@ class Page:
         self.speed = gui.add_dropdown("speed", list(SPEEDS), initial_value=self.view.speed)
         valued = any(recording.values for recording in self.recordings)
         self.floor = gui.add_checkbox("value on the floor", valued, visible=valued)
+        arms = len(self.recordings) > 1 and first.maze is None
+        self.together = gui.add_checkbox("paths of both runs", arms, visible=arms)
         planned = first.maze is not None and any(recording.plans for recording in self.recordings)
         notes = [*map(_legend, self.recordings), *([FLOOR] if valued else []), PIN if first.maze else COPIES]
         notes += [PLAN] if planned else []

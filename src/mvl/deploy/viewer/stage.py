@@ -1,6 +1,7 @@
 """One run on the page: its environment with moving bodies, path, goal and value."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import trimesh
@@ -21,6 +22,20 @@ GOAL_OPACITY, LIFT = 0.4, 0.07
 """Opacity of the copy of an object at its goal; its height above the object if only the color has to change."""
 
 
+class Way(NamedTuple):
+    """Waypoints of an episode as they are drawn."""
+
+    balls: Any
+    times: np.ndarray  # (waypoints,) the step of each
+    color: tuple[int, int, int]
+
+    def at(self, step: int) -> None:
+        """Make those after this step pale."""
+        color = np.array(self.color)
+        shown = np.where((self.times <= step)[:, None], color, 255 - (255 - color) * 0.35)
+        self.balls.batched_colors = _linear(shown)
+
+
 class Stage:
     """A run's scene. `show` sets it up for an episode, `at` shows a step of that episode."""
 
@@ -28,7 +43,6 @@ class Stage:
         self.scene, self.name, self.recording, self.side_axis = scene, name, recording, side_axis
         played = [episode for task in recording.episodes for episode in task]
         self.shapes = shapes(recording.model, np.concatenate([episode.colors for episode in played]))
-        self.color = path_color(recording)
         states = [poses for episode in played for poses in (episode.poses[0], episode.target.poses)]
         self.extent = ground(recording.model, self.shapes, states)
         self.size = float(np.ptp(self.extent, axis=0).max())
@@ -43,20 +57,24 @@ class Stage:
         self.handles: list[Any] = []
         """Scene objects of the current episode."""
 
-    def show(self, task: int, number: int, floor_value: bool) -> None:
-        """Set up an episode: its path, goal, value and label."""
+    def show(self, task: int, number: int, floor_value: bool, others: Sequence[Recording] = ()) -> None:
+        """Set up an episode: its path, goal, value and label, and the paths of the same episode in other recordings."""
         for handle in self.handles:
             handle.remove()
+        self.handles = []
         self.episode = self.recording.episodes[task][number]
         self.plan = self.recording.plans[task][number] if self.recording.plans and self.recording.maze else None
-        self.handles = [*self._path(), *self._goal(), *self._label(), *self._graph()]
+        self.ways: list[Way] = []
+        for drawn in (self.recording, *others):
+            self.handles += self._path(drawn.episodes[task][number], path_color(drawn), f"{self.name}/path{len(self.ways)}")
+        self.handles += [*self._goal(), *self._label(), *self._graph()]
         if floor_value and self.recording.values:
             self.handles.append(self._value(self.recording.values[task][number]))
         self.at(0)
 
     def at(self, step: int) -> None:
         """Show the state after this many steps, or at the end of a shorter episode."""
-        self.step = min(step, self.episode.length)
+        self.asked, self.step = step, min(step, self.episode.length)
         for body, frame in self.bodies.items():
             pose = self.episode.poses[self.step, body]
             frame.position, frame.wxyz = pose[:3], pose[3:]
@@ -64,7 +82,8 @@ class Stage:
             color = tuple(int(part) for part in self.episode.colors[self.step, shape.geom, :3])
             if mesh.color != color:
                 mesh.color = color
-        self.waypoints.batched_colors = self._waypoint_colors()
+        for way in self.ways:
+            way.at(step)
         if self.plan is not None:
             x, y = self.plan.subgoals[min(self.step, len(self.plan.subgoals) - 1), :2]
             self.subgoal.position = (float(x), float(y), 0.02 * self.size)
@@ -85,27 +104,20 @@ class Stage:
             opacity=None if alpha == 255 else alpha / 255,
         )  # fmt: skip
 
-    def _path(self) -> list[Any]:
+    def _path(self, episode: RecordedEpisode, color: tuple[int, int, int], name: str) -> list[Any]:
         """A white line along every step, and waypoints evenly spaced in time."""
         on_value = self.recording.maze is not None  # a wide line is visible on it: purple is also the color of low values
-        path = self.episode.path + np.array([0, 0, 0.012 * self.size * on_value])
-        self.times = np.unique(np.linspace(0, self.episode.length, WAYPOINTS).round().astype(int))
+        path = episode.path + np.array([0, 0, 0.012 * self.size * on_value])
+        times = np.unique(np.linspace(0, episode.length, WAYPOINTS).round().astype(int))
         ball = trimesh.creation.icosphere(subdivisions=2, radius=0.009 * self.size)
-        self.waypoints = self.scene.add_batched_meshes_simple(
-            f"{self.name}/waypoints", ball.vertices, ball.faces, np.tile([1.0, 0, 0, 0], (len(self.times), 1)), path[self.times],
-            batched_colors=np.tile(np.array(self.color, np.uint8), (len(self.times), 1)), lod="off", cast_shadow=False,
+        balls = self.scene.add_batched_meshes_simple(
+            f"{name}/waypoints", ball.vertices, ball.faces, np.tile([1.0, 0, 0, 0], (len(times), 1)), path[times],
+            batched_colors=np.tile(np.array(color, np.uint8), (len(times), 1)), lod="off", cast_shadow=False,
         )  # fmt: skip
+        self.ways.append(Way(balls, times, color))
         line = np.stack([path[:-1], path[1:]], axis=1)
-        return [
-            self.waypoints,
-            self.scene.add_line_segments(f"{self.name}/line", line, WHITE, thickness=(0.022 if on_value else 0.0025) * self.size),
-        ]
-
-    def _waypoint_colors(self) -> np.ndarray:
-        """Waypoints after the current step are pale."""
-        color = np.array(self.color)
-        shown = np.where((self.times <= self.step)[:, None], color, 255 - (255 - color) * 0.35)
-        return (255 * (shown / 255) ** 2.2).astype(np.uint8)  # viser takes these as linear RGB, but all other colors as sRGB
+        thickness = (0.022 if on_value else 0.0025) * self.size
+        return [balls, self.scene.add_line_segments(f"{name}/line", line, WHITE, thickness=thickness)]
 
     def _goal(self) -> list[Any]:
         """In a maze, a pin at the goal; elsewhere, pale copies of the objects that have to change, at their goals."""
@@ -175,6 +187,11 @@ class Stage:
 def path_color(recording: Recording) -> tuple[int, int, int]:
     """RGB color of a run's paths."""
     return TEAL if recording.mollified else PURPLE
+
+
+def _linear(colors: np.ndarray) -> np.ndarray:
+    """Colors as linear RGB, which viser takes for many meshes at once; all others are sRGB."""
+    return (255 * (colors / 255) ** 2.2).astype(np.uint8)
 
 
 def outcome(episode: RecordedEpisode) -> str:
