@@ -8,7 +8,7 @@ from mvl import registry
 from mvl.batches import BatchRequest, GoalMix
 from mvl.checks import COUNT, INSIDE_UNIT, NATURAL, NOT_NEGATIVE, UNIT, check_settings
 from mvl.errors import UsageError, unknown
-from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Value, offered
+from mvl.types import ComparesActions, FitsData, Policy, Regularizer, Representation, Statistics, Value, offered
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,20 @@ class Recipe:
         )
 
     def check_actions(self, levels: tuple[int, ...]) -> None:
-        """Refuse discrete actions of the data (`Shapes.levels`) that the policy cannot have."""
+        """Refuse actions of the data (`Shapes.levels`) that the value or the policy cannot have."""
         if any(levels) and not getattr(self.policy, "discrete", False):
             name, dimension = registry.name_of("policy", self.policy), next(i for i, count in enumerate(levels) if count)
             raise UsageError(
                 f"policy {name} has continuous actions only, but action dimension {dimension} of the data is discrete; "
                 f"policies that fit: {self._policies_with('discrete')}."
             )
+        for axis in ("value", "policy"):
+            part = getattr(self, axis)
+            if isinstance(part, ComparesActions) and not (len(levels) == 1 and levels[0]):
+                raise UsageError(
+                    f"{axis} {registry.name_of(axis, part)} compares all actions, which needs data with one discrete action "
+                    f"dimension, such as the number of a button; choose another {axis} for this data."
+                )
 
     def _policies_with(self, capability: str) -> str:
         """Names of the policies that have a capability and that this value can serve."""
