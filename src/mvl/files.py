@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -40,6 +41,12 @@ def atomic(path: Path) -> Iterator[Path]:
         raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_json(content: object, to: Path) -> None:
+    """Write JSON for people to read, one number a line, in place of what is there."""
+    with atomic(to) as partial:
+        partial.write_text(json.dumps(content, indent=1) + "\n")
 
 
 @contextmanager

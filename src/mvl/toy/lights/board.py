@@ -8,7 +8,7 @@ import numpy as np
 from mvl.checks import Range
 from mvl.errors import UsageError
 
-BUTTONS = Range(2, 24, whole=True)
+BUTTONS = Range(2, 25, whole=True)
 """Buttons of a board; the table of distances has a byte for each of its 2^buttons boards."""
 NEAR = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
 """What a button toggles: its own light and those beside it, as (rows, columns) from it."""
@@ -36,8 +36,8 @@ class Board:
         self.presses = np.array([self._press(button) for button in range(self.buttons)], np.uint32)
         if (found := rank(self.presses.tolist())) < self.buttons:
             raise UsageError(
-                f"on a {self.size} board only 1 in {2 ** (self.buttons - found)} boards can be solved: its {self.buttons} buttons "
-                f"have rank {found} over GF(2); choose a size of full rank, such as 3x3, 4x5 or 4x6."
+                f"on a {self.size} board only 1 in {2 ** (self.buttons - found)} boards can be solved: its {self.buttons} "
+                f"buttons have rank {found} over GF(2); choose a size of full rank, such as 3x3, 4x5 or 4x6."
             )
 
     def _press(self, button: int) -> int:
@@ -64,7 +64,8 @@ class Board:
 
     def after(self, boards: np.ndarray, buttons: np.ndarray) -> np.ndarray:
         """The boards after a press of a button on each."""
-        return boards ^ self.presses[buttons]
+        changed: np.ndarray = boards ^ self.presses[buttons]
+        return changed
 
     def lights(self, boards: np.ndarray) -> np.ndarray:
         """Boards (...) as lights (..., buttons) of 0 and 1."""
@@ -78,7 +79,8 @@ class Board:
         """Random boards at these distances (n,) from the board without light."""
         order = generator.random((len(distances), self.buttons)).argsort(axis=1)
         pressed = np.where(order < distances[:, None], self.presses, np.uint32(0))
-        return np.bitwise_xor.reduce(pressed, axis=1)
+        made: np.ndarray = np.bitwise_xor.reduce(pressed, axis=1)
+        return made
 
 
 def rank(masks: list[int]) -> int:

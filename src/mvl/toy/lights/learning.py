@@ -1,11 +1,13 @@
 """Goal-conditioned DQN on random play of Lights-Out, on distances to anchors and on the lights themselves."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.stats import spearmanr
 
 from mvl.data.dataset import Dataset
 from mvl.data.goals import on_device
@@ -15,7 +17,7 @@ from mvl.experiment import Experiment
 from mvl.learn.devices import share_cores
 from mvl.learn.learner import Learner, State
 from mvl.learn.loop import dispatches, initial_state
-from mvl.results.geometry import spearmanr
+from mvl.results.geometry import correlation_of
 from mvl.runs.data import shapes_of, statistics_of
 from mvl.tasks import Task
 from mvl.toy.lights.board import Board
@@ -25,17 +27,18 @@ EPISODES, PRESSES = 4000, 25
 """Size of the random play."""
 ANCHORS = 64
 TASKS, PER_TASK = 5, 15
-"""Evaluation tasks, which are distances of the goal, and episodes of each."""
+"""Evaluation tasks, which are distances of the goal (fewer on the smallest boards), and episodes of each."""
 PAIRS = 2000
 """Pairs of boards on which values are compared with distances; all distances are equally likely."""
 STEPS_PER_CALL = 100
 SETTINGS: dict[str, Any] = {
     "discount": 0.95,
     "batch_size": 256,
-    "learning_rate": 1e-3,
+    "learning_rate": 3e-3,
     "target_rate": 0.02,
-    "value.widths": (256, 256, 256),
+    "value.widths": (128, 128, 128),
 }
+"""Chosen among a few by the success of seed 0 on the lights of 3x3 alone (docs/results/lights.md)."""
 
 
 class Puzzle(NamedTuple):
@@ -64,7 +67,7 @@ def puzzle(board: Board, seed: int = 0) -> Puzzle:
     generator = np.random.default_rng(seed)
     seen = views(board, ANCHORS, generator)
     played = random_play(board, EPISODES, PRESSES, generator)
-    tasks = np.rint(board.buttons * np.arange(1, TASKS + 1) / TASKS).astype(int)
+    tasks = np.unique(np.rint(board.buttons * np.arange(1, TASKS + 1) / TASKS).astype(int))
     return Puzzle(
         board,
         seen,
@@ -81,6 +84,22 @@ def _apart(board: Board, distances: np.ndarray, generator: np.random.Generator) 
     return starts, starts ^ board.random_at(generator, distances)
 
 
+def all_learned(made: Puzzle, seeds: Sequence[int], steps: int, report: Callable[[int, int], None]) -> dict[str, Learned]:
+    """Every way to see a board by its name; `report` is called with the (done, total) steps of all seeds' training."""
+    total = steps * len(made.views)
+    report(0, total)
+    share_cores(len(seeds))
+    found: dict[str, Learned] = {}
+    for view in made.views:
+        before = steps * len(found)
+        found[view] = learn(made, view, seeds, steps, partial(_report_after, report, before, total))
+    return found
+
+
+def _report_after(report: Callable[[int, int], None], before: int, total: int, done: int) -> None:
+    report(before + done, total)
+
+
 def learn(made: Puzzle, view: str, seeds: Sequence[int], steps: int, report: Callable[[int], None]) -> Learned:
     """Train and evaluate all seeds; `report` is called with the steps done."""
     see = made.views[view]
@@ -92,8 +111,8 @@ def learn(made: Puzzle, view: str, seeds: Sequence[int], steps: int, report: Cal
     states, goals = made.pairs
     exact = made.board.distances[states ^ goals]
     values = _values(learner, state, see(states), see(goals))
-    ranks = np.array([spearmanr(found, -exact.astype(float)).statistic for found in values])
-    return Learned(reached.reshape(len(seeds), TASKS, PER_TASK).mean(axis=2), ranks, values, boards)
+    ranks = np.array([correlation_of(spearmanr, found, -exact.astype(float)) for found in values])
+    return Learned(reached.reshape(len(seeds), -1, PER_TASK).mean(axis=2), ranks, values, boards)
 
 
 def _trained(data: Dataset, seeds: Sequence[int], steps: int, report: Callable[[int], None]) -> tuple[Learner, State]:
@@ -102,9 +121,8 @@ def _trained(data: Dataset, seeds: Sequence[int], steps: int, report: Callable[[
     experiment = Experiment.from_preset(Task(data=data), "gcivl", "cpu", parts=parts, seeds=seeds).with_settings(SETTINGS)
     recipe, normalization = experiment.recipe, Normalization.of(data)
     learner = Learner(recipe.fit(statistics_of(data, normalization)), shapes_of(data, recipe.learning), normalization)
-    share_cores(len(seeds))
-    state = initial_state(learner, seeds)
-    for state, _ in dispatches(learner, state, on_device(data, normalization), steps, STEPS_PER_CALL):
+    state = before = initial_state(learner, seeds)
+    for state, _ in dispatches(learner, before, on_device(data, normalization), steps, STEPS_PER_CALL):
         report(int(state.step[0]))
     return learner, state
 

@@ -23,7 +23,7 @@ def views(board: Board, anchors: int, generator: np.random.Generator) -> dict[st
 
 
 def random_play(board: Board, episodes: int, presses: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Boards (episodes, presses + 1), the first of which is random, and the random buttons (episodes, presses) pressed on them."""
+    """Boards (episodes, presses + 1), the first of which is random, and the random buttons (episodes, presses)."""
     buttons = generator.integers(board.buttons, size=(episodes, presses))
     toggled = np.concatenate([board.random(generator, episodes, 1), board.presses[buttons]], axis=1)
     return np.bitwise_xor.accumulate(toggled, axis=1), buttons
