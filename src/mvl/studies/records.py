@@ -7,7 +7,6 @@ surface, plans, success in variants of its task and held-out measures.
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 from mvl.errors import MvlError, UsageError
 from mvl.experiment import Experiment
-from mvl.files import atomic, locked
+from mvl.files import atomic, locked, scratch_folder
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
 from mvl.runs.folder import FORMAT, Description, RunFolder
@@ -87,7 +86,7 @@ class Record:
         run.parent.mkdir(parents=True, exist_ok=True)
         with atomic(clock_file(run)) as partial:
             partial.write_text("".join(json.dumps(event) + "\n" for event in session))
-        with tempfile.TemporaryDirectory(dir=run.parent, prefix=".") as work:  # the run appears whole or not at all
+        with scratch_folder(run.parent, ".unpacked-") as work:  # the run appears whole or not at all
             folder = Path(work) / run.name
             folder.mkdir()
             for name, text in texts.items():
