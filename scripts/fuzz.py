@@ -1,7 +1,7 @@
 """Damages what mvl reads, at random: each case has to be accepted, or refused in one sentence.
 
-Targets are files of every layout that can be imported, run folders, and descriptions of experiments; frames that a server gets
-are those of tests/deploy/test_fuzz.py. Cases run in child processes, so that a crash of a library or a hang is noticed, too.
+Targets are files of every layout that can be imported, run folders, lines of records, frames that a policy server gets, and
+descriptions of experiments. Cases run in child processes, so that a crash of a library or a hang is noticed, too.
 The same seed gives the same cases; `--case` repeats one of them with its message.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-TARGETS = ("imports", "runs", "experiments")
+TARGETS = ("imports", "runs", "records", "frames", "experiments")
 PATIENCE = 20
 """Seconds after which a case is a hang; the machine may be busy."""
 SHARED = 100

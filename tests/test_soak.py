@@ -1,14 +1,9 @@
 """The standing attack: it finds nothing in a small round, and it notices what it looks for."""
 
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
-
 import soak
 from attack import kills
 from attack.commands import Ended, Place
