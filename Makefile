@@ -54,7 +54,9 @@ soak: $(READY)
 
 # Damage what mvl reads, at random: 100,000 cases in about two hours.
 fuzz: $(READY)
-	$(BIN)/python scripts/fuzz.py --only experiments --count 70000
+	$(BIN)/python scripts/fuzz.py --only experiments --count 30000
+	$(BIN)/python scripts/fuzz.py --only frames --count 30000
+	$(BIN)/python scripts/fuzz.py --only records --count 10000
 	$(BIN)/python scripts/fuzz.py --only imports --count 20000
 	$(BIN)/python scripts/fuzz.py --only runs --count 10000
 

@@ -107,13 +107,14 @@ def changed(line, **values):
 
 BROKEN = {
     "truncated": (lambda line: line[:100], "Unterminated string"),
-    "a row of metrics": (lambda line: '{"step": 3, "seed": 0}', "KeyError('seeds')"),
+    "a row of metrics": (lambda line: '{"step": 3, "seed": 0}', "KeyError('format')"),
     "another kind of JSON": (lambda line: "[1, 2]", "TypeError"),
     "empty": (lambda line: "", "Expecting value"),
     "unfinished": (lambda line: changed(line, evaluations=json.loads(line)["evaluations"][:-1]), "step 30000 is missing"),
     "without success": (lambda line: line.replace('"overall"', '"over"'), "KeyError('overall')"),
     "another seed": (lambda line: changed(line, seeds=[5]), "a seed that is not the run's"),
     "without time": (lambda line: changed(line, seconds=float("nan")), "seconds is not a number"),
+    "a newer version": (lambda line: changed(line, format=2), "a newer mvl wrote format 2, this one reads 1"),
     "a merge": (lambda line: "<<<<<<< HEAD", "Expecting value"),
 }
 

@@ -7,7 +7,6 @@ surface, plans, success in variants of its task and held-out measures.
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,10 +14,10 @@ from typing import Any
 
 from mvl.errors import MvlError, UsageError
 from mvl.experiment import Experiment
-from mvl.files import atomic, locked
+from mvl.files import atomic, locked, scratch_folder
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
-from mvl.runs.folder import Description, RunFolder
+from mvl.runs.folder import FORMAT, Description, RunFolder
 from mvl.settings import with_explicit_goals
 from mvl.studies.job import WITHOUT_EFFECT, folder_of, is_run_of, seed_range
 from mvl.studies.store import clock_file, largest_memory, process_seconds
@@ -62,6 +61,8 @@ class Record:
     def from_line(cls, text: bytes) -> "Record":
         """Raises ValueError, KeyError, TypeError or the like for anything that is not a finished run."""
         line = json.loads(text)
+        if line["format"] > FORMAT:
+            raise ValueError(f"a newer mvl wrote format {line['format']}, this one reads {FORMAT}")
         try:
             description = Description.from_json(line)
             key = _key(description.experiment)
@@ -85,7 +86,7 @@ class Record:
         run.parent.mkdir(parents=True, exist_ok=True)
         with atomic(clock_file(run)) as partial:
             partial.write_text("".join(json.dumps(event) + "\n" for event in session))
-        with tempfile.TemporaryDirectory(dir=run.parent, prefix=".") as work:  # the run appears whole or not at all
+        with scratch_folder(run.parent, ".unpacked-") as work:  # the run appears whole or not at all
             folder = Path(work) / run.name
             folder.mkdir()
             for name, text in texts.items():
