@@ -220,6 +220,8 @@ class Value(Protocol):
     request: ClassVar[BatchRequest]
     crosses_goals: ClassVar[bool]
     """Whether it evaluates every state of a batch with every goal, so that represented goals must not depend on states."""
+    target_surface: ClassVar[bool]
+    """Whether all of its parameters have a target network, so that its surface has one; a value that does not say so has none."""
 
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 

@@ -114,6 +114,12 @@ def test_commands_plan(run, tmp_path, capsys):
     assert (tmp_path / "graph.png").stat().st_size > 10_000
 
 
+def test_episodes_too_short_to_calibrate_are_refused_before_a_run_is_made(data, tmp_path):
+    with pytest.raises(DataError, match="no episode has 300 steps; plan with a smaller --plan-steps"):
+        mvl.train(TASK, small_recipe(), run=tmp_path / "run", data=data, steps=20, **SCHEDULE, **PLAN | {"plan_steps": 300})
+    assert not (tmp_path / "run").exists()
+
+
 def test_episodes_too_short_to_calibrate_are_refused():
     data = Dataset.from_episodes([(np.zeros((3, 2)) + np.arange(3)[:, None], np.zeros((2, 1)))] * 2)
     with pytest.raises(DataError, match="no episode has 10 steps"):

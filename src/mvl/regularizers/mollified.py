@@ -53,6 +53,11 @@ class Mollified:
             check_settings(self, std=NOT_NEGATIVE)
         check_units(self)
 
+    @property
+    def needs_target(self) -> bool:
+        """Whether it asks for the surface of the target networks."""
+        return self.through == "target"
+
     def fit(self, statistics: Statistics) -> "Mollified":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""
         return fitted(self, statistics)

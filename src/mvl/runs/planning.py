@@ -52,11 +52,19 @@ def followers(
     if stored:
         _check_own(stored, description, state, file)
     if stored is None or (stored.graph.nodes, stored.graph.steps) != (graph.nodes, graph.steps):
-        places = Places.draw(graph, *data_of(description, None, run), description.fitted.learning.history)
-    elif stored.step == int(state.step[0]) and len(stored.roadmaps) >= len(state.seed):
+        return new_followers(run, description, learner, state, graph, report)
+    if stored.step == int(state.step[0]) and len(stored.roadmaps) >= len(state.seed):
         return [Follower(graph, *pair) for pair in zip(stored.roadmaps, _steps(learner, state), strict=False)]
-    else:
-        places = stored.places
+    return build_followers(description, graph, stored.places, learner, state, file, report)
+
+
+def new_followers(
+    run: Path, description: Description, learner: Learner, state: State, graph: Graph, report: Report | None = None
+) -> list[Follower]:
+    """The same on new graphs, which replace the stored one; reads the data of the run."""
+    file = RunFolder(run).graph_file
+    refuse_links(file)
+    places = Places.draw(graph, *data_of(description, None, run), description.fitted.learning.history)
     return build_followers(description, graph, places, learner, state, file, report)
 
 

@@ -105,11 +105,11 @@ def _with_progress(act: Act, report: Report, total: int) -> Act:
     """The same policy, which reports its number of calls; `total` is the number if all episodes are as long as possible."""
     done = 0
 
-    def reporting(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+    def reporting(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int, over: np.ndarray) -> np.ndarray:
         nonlocal done
         done = min(done + 1, total - 1)
         report(done, total)
-        return act(observations, goals, numbers, time)
+        return act(observations, goals, numbers, time, over)
 
     return reporting
 
