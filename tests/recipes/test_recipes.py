@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -9,7 +9,7 @@ from mvl.recipes.recipe import Recipe, make_part
 from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
 from mvl.representations.identity import Identity
-from mvl.tasks import find_task
+from mvl.tasks import Task, find_task
 from mvl.values.absent import Absent
 from mvl.values.implicit_v import ImplicitV
 
@@ -219,3 +219,15 @@ def test_the_default_preset_plans_on_mazes_where_the_value_counts_steps():
     plans = {(name, str(task)): named_recipe(name, DEFAULT, task)[1].plan for name, task in pairs}
     assert {key for key, plan in plans.items() if plan == "graph"} == {("gcivl", str(maze))}
     assert named_recipe("gcivl", "cpu", maze)[1].plan == "none"
+
+
+def test_data_of_ones_own_has_regularizers_of_its_own(monkeypatch):
+    mine = {"mollified": {"weight": 3.0, "cost": "auto"}, "slope": {"weight": 0.2}}
+    monkeypatch.setitem(PRESETS, "cpu", replace(PRESETS["cpu"], own_data=mine))
+    own, published = (
+        {suffix: named_recipe(f"gcivl-{suffix}", "cpu", task)[0].regularizer for suffix in ("mvl", "slope")}
+        for task in (Task(data="mine.npz"), find_task("pointmaze-medium-navigate"))
+    )
+    assert (own["mvl"].weight, own["mvl"].cost, own["slope"].weight) == (3.0, "auto", 0.2)
+    assert own["mvl"].samples == published["mvl"].samples == 4  # the rest is the preset's
+    assert (published["mvl"].weight, published["mvl"].cost, published["slope"].weight) == (10.0, 1.0, 1.0)
