@@ -11,7 +11,7 @@ from mvl.recipes.recipe import Recipe, make_part
 from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
 from mvl.representations.identity import Identity
-from mvl.tasks import find_task
+from mvl.tasks import Task, find_task
 from mvl.types import Shapes, offered
 from mvl.values.absent import Absent
 from mvl.values.implicit_v import ImplicitV
@@ -246,3 +246,15 @@ def test_values_say_whether_all_their_parameters_have_a_target_network(name):
     params = jax.eval_shape(lambda: part.init(jax.random.key(0), Shapes(4, 2, 4, 4)))
     same = jax.tree.structure(jax.eval_shape(part.targets, params)) == jax.tree.structure(params)
     assert getattr(part, "target_surface", False) == (same and bool(offered(part)))
+
+
+def test_data_of_ones_own_has_regularizers_of_its_own(monkeypatch):
+    mine = {"mollified": {"weight": 3.0, "cost": "auto"}, "slope": {"weight": 0.2}}
+    monkeypatch.setitem(PRESETS, "cpu", replace(PRESETS["cpu"], own_data=mine))
+    own, published = (
+        {suffix: named_recipe(f"gcivl-{suffix}", "cpu", task)[0].regularizer for suffix in ("mvl", "slope")}
+        for task in (Task(data="mine.npz"), find_task("pointmaze-medium-navigate"))
+    )
+    assert (own["mvl"].weight, own["mvl"].cost, own["slope"].weight) == (3.0, "auto", 0.2)
+    assert own["mvl"].samples == published["mvl"].samples == 4  # the rest is the preset's
+    assert (published["mvl"].weight, published["mvl"].cost, published["slope"].weight) == (10.0, 1.0, 1.0)

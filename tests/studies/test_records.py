@@ -101,6 +101,21 @@ def test_a_run_of_parts_that_are_not_installed_stays_in_the_file(tmp_path, runs)
     assert file.read_text().count("\n") == 4
 
 
+def test_a_record_of_own_data_counts_wherever_the_same_file_lies(tmp_path):
+    first, second, file = tmp_path / "first" / "mine.npz", tmp_path / "second" / "mine.npz", tmp_path / "runs.jsonl"
+    for path in (first, second):
+        path.parent.mkdir()
+    of, elsewhere = (experiment(task=str(path)) for path in (first, second))
+    run = made_run(folder_of(of, tmp_path / "store") / "seeds-0", of, [0])
+    records.keep([run], file)
+    assert str(tmp_path) not in file.read_text()
+    assert records.take_in(records.read(file), tmp_path / "other", [elsewhere]) == 1  # there is no file to compare with
+    assert list(runs_of(elsewhere, tmp_path / "other", None).finished) == [0]
+    records.check_equal(records.read(file), tmp_path / "other", [elsewhere])
+    second.write_bytes(b"another file of that name")
+    assert records.take_in(records.read(file), tmp_path / "third", [elsewhere]) == 0
+
+
 def changed(line, **values):
     return json.dumps({**json.loads(line), **values})
 
