@@ -30,6 +30,7 @@ ORDER = [
     "experiment",
     "learn",
     "planning",
+    "runtime",
     "evaluation",
     "runs",
     "studies",
@@ -58,6 +59,8 @@ OPTIONAL |= {
     "trackio",
     "websockets",
     "msgpack",
+    "onnx",
+    "onnxruntime",
 }
 MODULES = sorted(SOURCE.rglob("*.py"))
 

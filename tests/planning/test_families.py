@@ -10,7 +10,8 @@ from mvl.data.dataset import Dataset
 from mvl.evaluation.acting import as_act, batched_act
 from mvl.learn.learner import Learner
 from mvl.planning.following import Follower
-from mvl.planning.graph import Graph, Places, build
+from mvl.planning.graph import Places, build
+from mvl.planning.roadmap import Graph
 from mvl.planning.values import steps_function
 from mvl.runs.data import shapes_of
 

@@ -5,8 +5,10 @@ import pytest
 from scipy.sparse import lil_matrix
 from scipy.sparse.csgraph import shortest_path
 
-from mvl.planning.following import Follower, links, trees
-from mvl.planning.graph import Graph, Places, Roadmap, build
+from mvl.planning.following import Follower, links
+from mvl.planning.graph import Places, build
+from mvl.planning.paths import Edges
+from mvl.planning.roadmap import Graph, Roadmap
 
 MOVES = {"right": (0, 1), "left": (0, -1), "down": (1, 0), "up": (-1, 0)}
 
@@ -92,7 +94,8 @@ def walk(maze: Maze, follower: Follower, start, goal, limit=300) -> list[tuple[i
 def test_costs_are_the_shortest_distances():
     maze, graph = Maze(SNAKE), Graph(steps=1)
     roadmap = maze.roadmap(graph)
-    lengths, onward = trees(roadmap.edges.T.tocsr(), links(maze.distances.T, 1))
+    edges = roadmap.edges
+    lengths, onward = Edges(edges.data, edges.indices, edges.indptr).trees(links(maze.distances.T, 1))
     assert np.allclose(lengths, np.maximum(maze.distances.T, 1))
     size = len(maze.cells)
     for goal in range(size):

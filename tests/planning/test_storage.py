@@ -3,7 +3,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from mvl.errors import DamagedError, MvlError
-from mvl.planning.graph import Graph, Places, Roadmap
+from mvl.planning.graph import Places
+from mvl.planning.roadmap import Graph, Roadmap
 from mvl.planning.storage import Stored, load, save
 
 

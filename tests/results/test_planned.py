@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from untrained import untrained_by_name
 
 from mvl.errors import UsageError
-from mvl.planning.graph import Roadmap
+from mvl.planning.roadmap import Roadmap
 from mvl.results import planned
 from mvl.results.planned import measure_plans, parts_of, planned_table, plans_of, through_walls
 from mvl.results.results import Result

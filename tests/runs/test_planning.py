@@ -14,7 +14,8 @@ from mvl.data.dataset import Dataset
 from mvl.errors import DamagedError, DataError, UsageError
 from mvl.learn import checkpoint
 from mvl.planning import storage
-from mvl.planning.graph import Graph, Places
+from mvl.planning.graph import Places
+from mvl.planning.roadmap import Graph
 from mvl.runs import metrics
 from mvl.runs.training import resume
 

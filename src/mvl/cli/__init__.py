@@ -15,6 +15,7 @@ COMMANDS = {
     "report": "Runs as one HTML page: success, curves, values, videos, settings.",
     "view": "Watch a policy in 3-D, in a browser; two runs side by side.",
     "serve": "Answer robots over the network with a policy's actions.",
+    "export": "Write a policy as a file that runs without JAX.",
     "goals": "Name goals of a run, for its server.",
     "robot": "Drive a robot or a simulator with a served policy.",
     "video": "Film a run's policy: an mp4 per task.",

@@ -9,7 +9,8 @@ from scipy.sparse import csr_matrix
 
 from mvl.errors import DamagedError, UsageError
 from mvl.learn import checkpoint
-from mvl.planning.graph import Graph, Places, Roadmap
+from mvl.planning.graph import Places
+from mvl.planning.roadmap import Graph, Roadmap
 
 
 class Stored(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from mvl.planning.graph import Roadmap
+from mvl.planning.roadmap import Roadmap
 from mvl.recipes.presets import PlannerName
 from mvl.results.results import Result, estimate_text
 from mvl.results.shortest_paths import geodesic

@@ -9,7 +9,8 @@ from mvl.files import refuse_links
 from mvl.learn.checkpoint import checksum
 from mvl.learn.learner import Learner, State
 from mvl.planning.following import Follower
-from mvl.planning.graph import Graph, Places, Steps, build
+from mvl.planning.graph import Places, build
+from mvl.planning.roadmap import Graph, Steps
 from mvl.planning.storage import Stored, load, save, unusable
 from mvl.planning.values import steps_function
 from mvl.recipes.presets import PlannerName, Schedule
