@@ -106,7 +106,7 @@ def command_page(name: str) -> str:
 
 
 _EXTRA = {
-    "train": "\nEvery setting of the [parts](../settings/regularizer.md) and of [training](../settings/training.md) is a flag, too.\n"
+    "train": "\nEvery setting of the [parts](../settings/regularizer.md) and of [training](../settings/training.md) is a flag.\n"
 }
 
 

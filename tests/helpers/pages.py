@@ -46,3 +46,9 @@ def local_links(page: Path) -> list[tuple[str, str]]:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S)
     found = re.findall(r"\]\(([^)\s]+)\)", text)
     return [link.partition("#")[::2] for link in found if not re.match(r"[a-z]+:", link)]
+
+
+def page_note(page: Path) -> str:
+    """The note below a page's title, for all blocks that have none."""
+    found = re.search(r"^<!-- blocks: ([^\n]*) -->$", page.read_text(), re.M)
+    return found[1] if found else ""
