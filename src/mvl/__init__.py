@@ -11,12 +11,14 @@ _MODULES = {
     "train_more": "mvl.runs.more",
     "evaluate": "mvl.runs.judging",
     "load_policy": "mvl.deploy.policy",
+    "LoadedPolicy": "mvl.deploy.policy",
     "Dataset": "mvl.data.dataset",
     "Experiment": "mvl.experiment",
     "Recipe": "mvl.recipes.recipe",
     "Task": "mvl.tasks.task",
     "Field": "mvl.types",
     "Mollified": "mvl.regularizers.mollified",
+    "Slope": "mvl.regularizers.slope",
     "Eikonal": "mvl.regularizers.eikonal",
 }
 __all__ = list(_MODULES)
