@@ -33,7 +33,7 @@ def case(number: int, generator: np.random.Generator, written: Path, scratch: Pa
     try:
         for record in records.read(file):
             if record.description:
-                record.unpack(run)
+                record.unpack(run, record.description.experiment)
                 RunFolder.open(run)
         return "accepted"
     except MvlError as error:

@@ -49,6 +49,6 @@ def play(act: Act, board: Board, see: See, starts: np.ndarray, goals: np.ndarray
     wanted, numbers = np.tile(goals, (seeds, 1)), np.arange(len(starts))
     for time in range(board.buttons):
         here = boards[-1]
-        pressed = act(see(here), see(wanted), numbers, time)[..., 0].astype(int)
+        pressed = act(see(here), see(wanted), numbers, time, here == wanted)[..., 0].astype(int)
         boards.append(np.where(here == wanted, here, board.after(here, pressed)))
     return np.stack(boards)
