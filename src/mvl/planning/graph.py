@@ -89,3 +89,11 @@ def connected(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray, count:
     every = np.concatenate([np.flatnonzero(short), kept])
     prices = np.where(short[every], lengths[every], BRIDGE * lengths[every])
     return csr_matrix((prices, (rows[every], columns[every])), shape=(count, count))
+
+
+def calibrating(graph: Graph, held_out: Dataset) -> np.ndarray:
+    """The transitions that have a goal k steps later; data without any is refused."""
+    apart = held_out.final_goals[held_out.transitions] - held_out.transitions
+    if apart.max() < graph.steps:
+        raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller --plan-steps.")
+    return np.asarray(held_out.transitions[apart >= graph.steps])
