@@ -42,14 +42,6 @@ class Places(NamedTuple):
         return cls(states, train.as_goals(rows), starts, ends)
 
 
-def calibrating(graph: Graph, held_out: Dataset) -> np.ndarray:
-    """The transitions that have a goal k steps later; data without any is refused."""
-    apart = held_out.final_goals[held_out.transitions] - held_out.transitions
-    if apart.max() < graph.steps:
-        raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller --plan-steps.")
-    return np.asarray(held_out.transitions[apart >= graph.steps])
-
-
 def build(graph: Graph, places: Places, steps: Steps, report: Callable[[int, int], None] | None = None) -> Roadmap:
     """Calibrate the value's steps and join all nodes that are near; `report` is called with blocks done and their number."""
     unit = max(float(np.median(steps(places.starts, places.ends))) / graph.steps, 1e-6)
