@@ -183,7 +183,7 @@ def _acting(policy: Any) -> Measurement:
 
 
 def _exported(run: Path) -> Measurement:
-    """Seconds of one robot's actions: of the policy without a plan, and of its export in onnxruntime, without and with one."""
+    """Seconds of one robot's actions without a plan, and of the same policy exported, without and with a plan."""
     from mvl import runtime
     from mvl.deploy.export.exporting import export_onnx
     from mvl.deploy.policy import load_policy
