@@ -50,7 +50,9 @@ def played(run: Path, task: int, seed: int) -> tuple[Scene, list[Moment]]:
     """An episode of the run's first seed, which follows a plan."""
     description, learner, state = restore(run)
     assert description.task.maze is not None, "the run's task has a maze"
-    follower = followers(run, description, learner, state, planner_of(description.experiment.schedule, "graph"))[0]
+    graph = planner_of(description.experiment.schedule, "graph")
+    assert graph is not None
+    follower = followers(run, description, learner, state, graph)[0]
     policy, maze = load_policy(run, plan="none"), description.task.maze()
     moments: list[Moment] = []
     with quiet_simulators():
