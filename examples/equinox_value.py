@@ -1,8 +1,7 @@
 """The mollified regularizer in a training loop of Equinox; nothing else of mvl is used. Needs `pip install equinox`.
 
 A network learns the steps of random walks from a state to a goal. The regularizer is three lines in `loss`.
-
-    python examples/equinox_value.py            # seconds; with --quick fewer steps, to see that it works
+`python examples/equinox_value.py` takes seconds; with --quick it takes fewer steps, to see that it works.
 """
 
 import sys

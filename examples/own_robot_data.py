@@ -48,7 +48,6 @@ def main() -> None:
 
     policy = mvl.load_policy(run)
     now = {"shoulder": 0.2, "elbow": -0.4, "gripper": 0.0}
-    print(policy.signals)
     print("action", policy.act(now, goal={"shoulder": 1.0, "elbow": 0.5, "gripper": 1.0}))
 
 

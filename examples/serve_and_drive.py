@@ -37,18 +37,17 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True, help="new folder for the run")
     parser.add_argument("--quick", action="store_true", help="few demonstrations and steps")
     options = parser.parse_args()
-    largest = train(options.to, options.quick)
+    largest, env = train(options.to, options.quick), make()
     words = [sys.executable, "-m", "mvl", "serve", str(options.to), "--port", "0"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         try:
             address = next(found[0] for line in server.stdout if (found := re.search(r"ws://\S+", line)))
-            env = make()
             with Client(address, timeout=60) as client:
                 for episode in range(1 if options.quick else 10):
                     observation, about = env.reset(seed=episode, options={"task_id": 2})
                     client.reset()
                     success = ended = False
-                    while not (success or ended):
+                    while not success and not ended:
                         answer = client.infer({"observation": observation, "goal": about["goal"]})
                         observation, _, _, ended, told = env.step(answer["actions"][0] * largest)
                         success = told["success"]

@@ -4,6 +4,7 @@ import json
 import shutil
 import traceback
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,13 @@ def write(folder: Path) -> None:
         walk = np.cumsum(random.normal(size=(rows, 2)), axis=0).astype(np.float32)
         actions = random.uniform(-1, 1, (rows, 2)).astype(np.float32)
         np.savez(folder / f"walk{part}.npz", observations=walk, actions=actions, terminals=np.arange(rows) % 40 == 39)
-    sizes = {"value.widths": (8,), "policy.widths": (8,), "batch_size": 8, "steps_per_dispatch": 10, "plan_nodes": 20}
+    sizes: dict[str, Any] = {
+        "value.widths": (8,),
+        "policy.widths": (8,),
+        "batch_size": 8,
+        "steps_per_dispatch": 10,
+        "plan_nodes": 20,
+    }
     train(folder / "walk.npz", "gcivl-mvl", run=folder / "run", steps=20, eval_every=20, log_every=10, save_every=20, **sizes)
     goals.add_goal(folder / "run", "corner", np.zeros(2))
     load_policy(folder / "run", plan="graph")

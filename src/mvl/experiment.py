@@ -44,7 +44,14 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A training run before its data is read. Equal experiments on equal data give equal results."""
+    """A training run before its data is read. Equal experiments on equal data give equal results.
+
+    It becomes flags of `mvl train` (`to_flags`), JSON (`to_json`) and a run (`mvl.train(experiment)`), and comes back from each.
+
+    Examples:
+        >>> experiment = mvl.Experiment.from_preset("cube-single-play-v0", "gcivl-mvl", "cpu", seeds=range(4))
+        >>> run = mvl.train(experiment.with_settings({"steps": 20_000}))
+    """
 
     task: Task
     recipe: Recipe

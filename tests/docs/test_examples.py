@@ -9,7 +9,7 @@ from pages import ROOT
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PRINTED = {
     "train_and_plan": ["plan none   success by task", "plan graph  success by task", "there is a path: "],
-    "own_robot_data": ["gripper (", "model-success", "action ["],
+    "own_robot_data": ["wrote made/here/arm.npz", "model-success", "action ["],
     "own_regularizer": ["Pairwise {'regularizer/loss'", "Mollified {'regularizer/loss'", "Slope {'regularizer/loss'"],
     "serve_and_drive": ["episode 0: "],
     "equinox_value": ["step 20: loss "],

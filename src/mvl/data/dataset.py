@@ -35,8 +35,13 @@ REGULAR = 0.75
 class Dataset:
     """Episodes stored one after another. An episode of T transitions has T + 1 rows; the action of its last row is unused.
 
-    The last row of an episode is neither a transition nor ever a goal: as in OGBench's compact layout, the last possible
-    goal of an episode is the row before it.
+    Make one with `from_episodes` or `from_arrays`, which check the arrays, and give it to `mvl.train`. The last row of an
+    episode is neither a transition nor ever a goal: as in OGBench's compact layout, the last possible goal of an episode is
+    the row before it.
+
+    Examples:
+        >>> episodes = [(observations, actions)]  # arrays (rows, d) and (rows, a), actions in [-1, 1]
+        >>> run = mvl.train(mvl.Dataset.from_episodes(episodes))
     """
 
     observations: np.ndarray  # (rows, d) float32
@@ -68,7 +73,19 @@ class Dataset:
         origin: ArrayLike | None = None,
         goal_origin: ArrayLike | None = None,
     ) -> "Dataset":
-        """From flat arrays; `terminals` is true at the last row of every episode, `oracle` has each row as a goal."""
+        """From flat arrays.
+
+        Args:
+            observations: (rows, d).
+            actions: (rows, a), in [-1, 1].
+            terminals: (rows,), true at the last row of every episode.
+            source: Where the data comes from, for messages.
+            oracle: (rows, g), each row as a goal, if goals are not whole observations.
+            action_range: (2, a), what -1 and 1 stand for, if actions were scaled.
+            signals: Names, units and rate.
+            origin: (d,), what was subtracted from the observations.
+            goal_origin: (g,), what was subtracted from the goals.
+        """
         observations = as_numbers(observations, "observations", source)
         actions = as_numbers(actions, "actions", source)
         terminals = np.asarray(terminals)

@@ -29,7 +29,11 @@ Given = ArrayLike | Mapping[str, ArrayLike]
 
 
 class LoadedPolicy:
-    """A trained policy; its random draws are seeded, so the same calls in the same order give the same actions."""
+    """A trained policy, as `load_policy` makes it: `act(observation, goal)` is the next action.
+
+    It remembers what belongs to an episode (the path of a plan, a chunk under way, earlier observations), so call `reset` when
+    a new one begins. Its random draws are seeded: the same calls in the same order give the same actions.
+    """
 
     def __init__(
         self,
@@ -135,10 +139,22 @@ class LoadedPolicy:
 def load_policy(
     run: Path | str, seed: int | None = None, plan: PlannerName | None = None, execute: ExecutionName | None = None
 ) -> LoadedPolicy:
-    """The policy of a run's last checkpoint; `seed` chooses one of several trained together (by default the first).
+    """The policy of a run's last checkpoint.
 
-    `plan="graph"` gives it sub-goals on shortest paths over states of the data; by default it plans if the run's
-    evaluations do. `execute` says how chunks of actions are executed, `open` or `blended`.
+    Args:
+        run: Folder of the run.
+        seed: Which of several seeds that were trained together; by default the first.
+        plan: "graph" gives the policy sub-goals on shortest paths over states of the data, "none" does not; by default as in
+            the run's evaluations.
+        execute: How chunks of actions are executed: "open", all of them and then the next, or "blended", a new one at every
+            step, averaged with earlier ones.
+
+    Returns:
+        The policy, which acts on observations and goals in the units of the data.
+
+    Examples:
+        >>> policy = mvl.load_policy("runs/mine", plan="graph")
+        >>> action = policy.act(observation, goal)
     """
     description, learner, state = restore(run)
     index = chosen_seed(run, description, seed)

@@ -47,7 +47,7 @@ SURFACES = frozenset({"state_value", "critic"})
 
 @dataclass(frozen=True)
 class Recipe:
-    """A learner as four independent choices."""
+    """A learner as four independent choices. What cannot work together is refused when it is made, with what would fit."""
 
     representation: Representation
     regularizer: Regularizer

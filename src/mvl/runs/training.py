@@ -58,12 +58,31 @@ def train(
 ) -> Path:
     """Train a recipe and return the run's folder.
 
-    `task` is the name of a task, an .npz file, a Dataset, a Task, or an Experiment, which describes everything but the
-    folder of the run and the hardware. Other arguments describe an experiment: `data` is the folder of the datasets, `settings`
-    replace settings by name (`steps=10_000`, `batch_size=256`) and whole parts (`regularizer=mvl.Mollified(weight=10)`).
-    With `out_of_core`, rows are read from disk during training; by default if the data does not fit in memory. Every batch
-    is split over `devices`. `track` names trackers that also show the run: tensorboard, wandb, trackio. Processes that call
-    `jax.distributed.initialize` before this train one run together, and the first of them writes it.
+    Processes that call `jax.distributed.initialize` before this train one run together, and the first of them writes it.
+
+    Args:
+        task: Name of a task, an .npz file, a Dataset, a Task, or an Experiment, which describes everything but the folder of
+            the run and the hardware.
+        recipe: Name of a recipe, as `mvl recipes` lists them, or a Recipe.
+        preset: Sizes and schedule: laptop, cpu or paper.
+        run: New folder of the run; by default runs/TASK-RECIPE.
+        seeds: Number of seeds to train in this run.
+        first_seed: Number of the first seed.
+        data: Folder of the datasets.
+        held_out: Share of the episodes for validation, instead of the -val.npz file.
+        out_of_core: Whether rows are read from disk during training; by default if the data does not fit in memory.
+        workers: Processes for evaluations; by default one per core.
+        devices: Number of devices over which every batch is split.
+        track: Names of trackers that also show the run: tensorboard, wandb, trackio.
+        **settings: Settings by name (`steps=10_000`, `batch_size=256`, `**{"policy.alpha": 3.0}`) and whole parts
+            (`regularizer=mvl.Mollified(weight=10)`).
+
+    Returns:
+        The folder of the run, for `evaluate`, `load_policy` and the commands.
+
+    Examples:
+        >>> run = mvl.train("pointmaze-medium-navigate-v0", "gcivl-mvl", seeds=2, steps=20_000)
+        >>> run = mvl.train("demos.npz", held_out=0.1, regularizer=mvl.Slope(weight=0.3))
     """
     _check_numbers(seeds, first_seed)
     if isinstance(task, Experiment):
