@@ -130,6 +130,7 @@ BROKEN = {
     "another seed": (lambda line: changed(line, seeds=[5]), "a seed that is not the run's"),
     "without time": (lambda line: changed(line, seconds=float("nan")), "seconds is not a number"),
     "a newer version": (lambda line: changed(line, format=2), "a newer mvl wrote format 2, this one reads 1"),
+    "no version": (lambda line: changed(line, format=-0.5), "format -0.5"),
     "a merge": (lambda line: "<<<<<<< HEAD", "Expecting value"),
 }
 

@@ -180,7 +180,11 @@ class RunFolder:
             if not folder.description_file.exists():
                 raise MvlError(f"{path} is not a run folder: it has no run.json.")
             described = json.loads(folder.description_file.read_bytes())
-            _check_format(folder.description_file, described["format"])
+            if is_newer(described["format"]):
+                raise MvlError(
+                    f"{folder.description_file}: written by a newer mvl (format {described['format']}, this one reads {FORMAT}); "
+                    "update with: pip install --upgrade mollified-value-learning"
+                )
             return folder, Description.from_json(described)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(f"{folder.description_file}: cannot be read ({error!r}).") from None
@@ -235,15 +239,11 @@ class RunFolder:
         return "train again in another folder" if os.path.isdir(self.path) else "train again, as the run's folder does not exist"
 
 
-def _check_format(file: Path, found: Any) -> None:
-    """Refuse a run of a later version, whose entries may mean something else."""
+def is_newer(found: Any) -> bool:
+    """Whether this format of a run is of a later version, whose entries may mean something else; ValueError if it is none."""
     if type(found) is not int or found < 1:
         raise ValueError(f"format {found}")
-    if found > FORMAT:
-        raise MvlError(
-            f"{file}: written by a newer mvl (format {found}, this one reads {FORMAT}); "
-            "update with: pip install --upgrade mollified-value-learning"
-        )
+    return found > FORMAT
 
 
 def versions() -> dict[str, str]:

@@ -18,7 +18,7 @@ from mvl.experiment import Experiment
 from mvl.files import atomic, fingerprint, locked, scratch_folder
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
-from mvl.runs.folder import FORMAT, Description, RunFolder
+from mvl.runs.folder import FORMAT, Description, RunFolder, is_newer
 from mvl.settings import with_explicit_goals
 from mvl.studies.job import WITHOUT_EFFECT, folder_of, is_run_of, seed_range
 from mvl.studies.store import clock_file, largest_memory, process_seconds
@@ -63,7 +63,7 @@ class Record:
     def from_line(cls, text: bytes) -> "Record":
         """Raises ValueError, KeyError, TypeError or the like for anything that is not a finished run."""
         line = json.loads(text)
-        if line["format"] > FORMAT:
+        if is_newer(line["format"]):
             raise ValueError(f"a newer mvl wrote format {line['format']}, this one reads {FORMAT}")
         try:
             description = Description.from_json(line)
