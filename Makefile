@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: setup python demo test test-short test-all lint docs bench soak fuzz results lock clean
+.PHONY: setup python demo test test-short print-short test-all lint docs bench soak fuzz results lock clean
 
 setup: $(READY)
 
@@ -35,6 +35,9 @@ SHORT := tests/test_install.py tests/test_imports.py tests/cli/test_cli.py tests
 test-short: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(SHORT)
 
+print-short:
+	@echo $(SHORT)
+
 # Test every combination of parts instead of a selection that covers all pairs.
 test-all: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m ""
@@ -58,7 +61,9 @@ soak: $(READY)
 
 # Damage what mvl reads, at random: 100,000 cases in about two hours.
 fuzz: $(READY)
-	$(BIN)/python scripts/fuzz.py --only experiments --count 70000
+	$(BIN)/python scripts/fuzz.py --only experiments --count 30000
+	$(BIN)/python scripts/fuzz.py --only frames --count 30000
+	$(BIN)/python scripts/fuzz.py --only records --count 10000
 	$(BIN)/python scripts/fuzz.py --only imports --count 20000
 	$(BIN)/python scripts/fuzz.py --only runs --count 10000
 

@@ -51,7 +51,7 @@ def played(run: Path, task: int, seed: int) -> tuple[Scene, list[Moment]]:
     description, learner, state = restore(run)
     assert description.task.maze is not None, "the run's task has a maze"
     graph = planner_of(description.experiment.schedule, "graph")
-    assert graph is not None
+    assert graph is not None, "a planner was asked for by name"
     follower = followers(run, description, learner, state, graph)[0]
     policy, maze = load_policy(run, plan="none"), description.task.maze()
     moments: list[Moment] = []

@@ -32,6 +32,7 @@ ORDER = [
     "experiment",
     "learn",
     "planning",
+    "runtime",
     "evaluation",
     "runs",
     "studies",
@@ -60,6 +61,8 @@ OPTIONAL |= {
     "trackio",
     "websockets",
     "msgpack",
+    "onnx",
+    "onnxruntime",
 }
 MODULES = sorted(SOURCE.rglob("*.py"))
 

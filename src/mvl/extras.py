@@ -34,6 +34,21 @@ def check_server(what: str) -> None:
         raise MvlError(f"{what} needs {' and '.join(absent)}; install with: pip install 'mollified-value-learning[serve]'")
 
 
+def check_export() -> None:
+    """Raise an error with the install command if a package that `mvl export` needs is not installed."""
+    absent = missing("onnx", "onnxruntime")
+    if absent:
+        raise MvlError(f"mvl export needs {' and '.join(absent)}; install with: pip install 'mollified-value-learning[export]'")
+
+
+def check_runtime(what: str) -> None:
+    """Raise an error with the install command if onnxruntime, which runs the exported policy `what`, is not installed."""
+    if missing("onnxruntime"):
+        raise MvlError(
+            f"{what} needs onnxruntime; install with: pip install onnxruntime, or pip install 'mollified-value-learning[export]'"
+        )
+
+
 def how_to_install(absent: list[str]) -> str:
     """Shell command that installs these simulator modules."""
     command = "pip install 'mollified-value-learning[sim]'"

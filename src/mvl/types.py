@@ -123,13 +123,9 @@ class ActionHead(Protocol):
         """Numbers in the order of the outputs as actions."""
         ...
 
-
-class PolicyView(NamedTuple):
-    """What a policy uses of the rest: the representation, with parameters and random key bound, and the action head."""
-
-    encode: Encode
-    project: Callable[[Array], Array]  # any vector -> the nearest represented goal
-    head: ActionHead
+    def every_action(self) -> Array:
+        """All actions, (n, a), of one discrete dimension."""
+        ...
 
 
 Act: TypeAlias = Callable[["Array", "Array"], "Array"]
@@ -142,6 +138,16 @@ class ValueFunctions(NamedTuple):
     advantage: Callable[[Batch, Array, Encode], Array] | None  # batch, raw goals (batch, g), encoder -> (batch,)
     critic: Callable[[Array, Array, Array], Array] | None  # states, actions, represented goals -> (heads, ...)
     state_value: Callable[[Array, Array], Array] | None  # states, represented goals -> (heads, ...)
+
+
+class PolicyView(NamedTuple):
+    """What a policy uses of the rest, with parameters and random key bound."""
+
+    encode: Encode
+    project: Callable[[Array], Array]  # any vector -> the nearest represented goal
+    head: ActionHead
+    value: ValueFunctions = ValueFunctions(None, None, None)
+    """For policies that ask the value while they act."""
 
 
 def offered(value: object) -> frozenset[str]:
@@ -214,6 +220,8 @@ class Value(Protocol):
     request: ClassVar[BatchRequest]
     crosses_goals: ClassVar[bool]
     """Whether it evaluates every state of a batch with every goal, so that represented goals must not depend on states."""
+    target_surface: ClassVar[bool]
+    """Whether all of its parameters have a target network, so that its surface has one; a value that does not say so has none."""
 
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 
@@ -240,6 +248,13 @@ class CountsSteps(Protocol):
     def steps_to_go(self, values: Array, discount: float) -> Array:
         """Steps to the goal, given what the state value or the critic says."""
         ...
+
+
+@runtime_checkable
+class ComparesActions(Protocol):
+    """A value or a policy that compares all actions, which needs data with one discrete action dimension."""
+
+    compares_actions: ClassVar[bool]
 
 
 class Policy(Protocol):

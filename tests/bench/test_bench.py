@@ -80,7 +80,8 @@ def stand_in(kind, *arguments, cores=None, **settings):
         "command": {"seconds": 0.2 if "4" not in arguments else 0.4, "failed": 0.0},
         "training_memory": {"bytes": 2e9},
         "arriving": {"seconds": 70.0, "until_0.6": 5.0, "until_0.95": 20.0, "build": 4.0, "act": 0.001, "replan": 0.01}
-        | {"served_p99": 0.001, "served_planned_p99": 0.003},
+        | {"served_p99": 0.001, "served_planned_p99": 0.003, "plain_act": 0.0002, "exported_act": 0.0001}
+        | {"exported_planned_act": 0.001, "exported_planned_replan": 0.02},
     }[kind]
 
 
@@ -92,15 +93,15 @@ def test_every_bar_is_taken_written_drawn_and_compared(tmp_path, monkeypatch, ca
     assert main(["bench", "--to", str(result), "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
     figures = json.loads(result.read_text())
-    assert len(figures["bars"]) == 23
+    assert len(figures["bars"]) == 27
     verdicts = {bar["name"].split(",")[0]: bar["passes"] for bar in figures["bars"] if "GCIVL" not in bar["name"]}
     assert [name for name, passes in verdicts.items() if not passes] == ["memory"]
-    assert out.count("passes") + out.count("falls short") == 23
+    assert out.count("passes") + out.count("falls short") == 27
     assert set(figures["growth"]) == set(growth.GROWTH)
     assert "hiql-mvl" in figures["recipes"]
     assert imread(picture).shape[1] > 900
     assert main(["bench", "--compare", str(result), str(result)]) == 0
-    assert capsys.readouterr().out.count("+0%") == 23
+    assert capsys.readouterr().out.count("+0%") == 27
     (tmp_path / "no.json").write_text("{}")
     capsys.readouterr()
     assert main(["bench", "--table", str(result)]) == 0
@@ -116,6 +117,7 @@ def test_time_to_success_and_planning_are_measured(monkeypatch):
     found = measures.arriving(60, 2_000, "--episodes", "4")
     assert found["until_0.95"] >= found["until_0.6"] > 0
     assert 0 < found["act"] < found["replan"] < 10
+    assert 0 < found["exported_act"] < found["exported_planned_replan"] < 10
     assert 0 < found["build"] < 60
     assert (found["served_p99"], found["served_planned_p99"]) == (4, 5)
 

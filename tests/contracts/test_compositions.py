@@ -95,7 +95,7 @@ def test_a_policy_without_discrete_actions_is_refused_with_those_that_have_them(
     with pytest.raises(UsageError, match="flow has continuous actions only, but action dimension 1 .* policies that fit: clone"):
         small_recipe("fbc").check_actions((0, 2))
     flow = small_recipe("gciql", policy=make_part("policy", "flow"))
-    with pytest.raises(UsageError, match="policies that fit: advantage_weighted, clone, gradient, hierarchical"):
+    with pytest.raises(UsageError, match="policies that fit: advantage_weighted, clone, gradient, greedy, hierarchical"):
         flow.check_actions((2,))
 
 

@@ -46,3 +46,11 @@ def test_goals_that_are_observations_have_the_origin_of_these():
 @pytest.mark.parametrize("inputs", [Inputs(), Inputs(Signals(observations=TURNING, hz=30.0), (1.0,), (2.0,))])
 def test_inputs_survive_json(inputs):
     assert Inputs.from_json(json.loads(json.dumps(inputs.to_json()))) == inputs
+
+
+def test_what_the_data_has_is_turned_back_into_the_units_of_the_source():
+    inputs = Inputs(Signals(observations=TURNING), (5e6, 0.0, 0.0), None)
+    given = np.array([[5e6 + 0.25, 90.0], [5e6, -135.0]])
+    assert np.allclose(inputs.original(inputs.vector(given, "observation"), "observation"), given, atol=1e-5)
+    assert np.allclose(inputs.original(np.float32([1, 0]), "goal"), [1, 0]), "goals of other dimensions stay as they are"
+    assert np.allclose(inputs.original(np.float32([2, 1, 0]), "goal"), [2, 90])

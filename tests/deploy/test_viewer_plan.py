@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from untrained import untrained_by_name
 
-from mvl.planning.graph import Graph, Places, build
+from mvl.planning.graph import Places, build
+from mvl.planning.roadmap import Graph
 from mvl.planning.storage import Stored, save
 from mvl.runs.folder import RunFolder
 from mvl.tasks.simulator import Start

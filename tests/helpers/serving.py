@@ -19,7 +19,8 @@ from mvl.deploy.limits import Limits
 from mvl.deploy.policy import load_policy
 from mvl.deploy.server import address, listening
 from mvl.deploy.session import Served
-from mvl.planning.graph import Graph, Places, build
+from mvl.planning.graph import Places, build
+from mvl.planning.roadmap import Graph
 from mvl.planning.storage import Stored, save
 from mvl.runs.folder import RunFolder
 

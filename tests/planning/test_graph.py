@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mvl.planning.graph import BRIDGE, BRIDGES, Graph, Places, build, connected
+from mvl.planning.graph import BRIDGE, BRIDGES, Places, build, connected
+from mvl.planning.roadmap import Graph
 
 
 def along_a_line(positions, near=10.0):

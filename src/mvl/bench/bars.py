@@ -120,6 +120,10 @@ def arriving() -> tuple[list[Bar], dict[str, Measurement]]:
         Bar("building a graph of 2000 nodes", found["build"], 10.0, unit=" s"),
         Bar("a planned action of one robot", 1000 * found["act"], 2.0, unit=" ms"),
         Bar("the same when it plans again", 1000 * found["replan"], 20.0, unit=" ms"),
+        Bar("an action of one robot without a plan", 1000 * found["plain_act"], 1.0, unit=" ms"),
+        Bar("an exported action, by onnxruntime", 1000 * found["exported_act"], 0.5, unit=" ms"),
+        Bar("an exported action with a plan", 1000 * found["exported_planned_act"], 2.0, unit=" ms"),
+        Bar("an exported action when it plans again", 1000 * found["exported_planned_replan"], 20.0, unit=" ms"),
         Bar("an answer of the policy server at 50 Hz, 99 of 100", 1000 * found["served_p99"], 2.0, unit=" ms"),
         Bar("the same with a plan", 1000 * found["served_planned_p99"], 5.0, unit=" ms"),
     ]

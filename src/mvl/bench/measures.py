@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -12,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mvl.files import scratch_folder
 from mvl.machine import largest_memory
 from mvl.processes import python_module
 
@@ -122,7 +122,7 @@ def evaluation(episodes: int = 50) -> Measurement:
 def command(*arguments: str, until: str | None = None) -> Measurement:
     """Seconds of an `mvl` command, or seconds until it prints the text `until`."""
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         given = [argument.replace("FOLDER", folder) for argument in arguments]
         process = subprocess.Popen(python_module("mvl", *given), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert process.stdout is not None
@@ -143,7 +143,7 @@ def arriving(nodes: int = 2000, steps: int = 30_000, *generate: str) -> Measurem
     from mvl.runs.training import train
 
     task = "pointmaze-medium-navigate-v0"
-    with tempfile.TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
+    with scratch_folder() as folder, redirect_stdout(sys.stderr):
         subprocess.run(python_module("mvl", "data", "generate", task, "--data", folder, *generate), stdout=sys.stderr, check=True)
         schedule: dict[str, Any] = {"steps": steps, "eval_every": 2_000, "eval_episodes": 10, "plan_nodes": nodes}
         run = train(task, "gcivl-slope", run=Path(folder) / "run", data=folder, **schedule)
@@ -154,28 +154,46 @@ def arriving(nodes: int = 2000, steps: int = 30_000, *generate: str) -> Measurem
             f"until_{share}": min((row["step"] / speed for row in rows if row["overall"] >= share), default=float("inf"))
             for share in (0.6, 0.95)
         }
-        return {"seconds": steps / speed, **times, **_planning(run), **_serving(run)}
+        return {"seconds": steps / speed, **times, **_planning(run), **_exported(run), **_serving(run)}
 
 
 def _planning(run: Path) -> Measurement:
     """Seconds to build the graph of a run, and of one robot's actions: between plans, and when it plans again."""
-    import numpy as np
-
     from mvl.deploy.policy import load_policy
 
     load_policy(run, plan="graph")  # compiles
     (run / "graph.safetensors").unlink()
     building = _timed(lambda: load_policy(run, plan="graph"))
-    policy = load_policy(run, plan="graph")
+    return {"build": building, **_acting(load_policy(run, plan="graph"))}
+
+
+def _acting(policy: Any) -> Measurement:
+    """Seconds of one robot's actions, in the middle of an episode and at its beginning, where a planner plans."""
+    import numpy as np
+
     state, goal = np.zeros(2), np.full(2, 20.0)
     policy.act(state, goal)
-    acting = sorted(_timed(lambda: policy.act(state, goal)) for _ in range(200))[100]
 
-    def replan() -> None:
+    def begin() -> None:
         policy.reset()
         policy.act(state, goal)
 
-    return {"build": building, "act": acting, "replan": sorted(_timed(replan) for _ in range(21))[10]}
+    acting = sorted(_timed(lambda: policy.act(state, goal)) for _ in range(200))[100]
+    return {"act": acting, "replan": sorted(_timed(begin) for _ in range(21))[10]}
+
+
+def _exported(run: Path) -> Measurement:
+    """Seconds of one robot's actions without a plan, and of the same policy exported, without and with a plan."""
+    from mvl import runtime
+    from mvl.deploy.export.exporting import export_onnx
+    from mvl.deploy.policy import load_policy
+
+    with scratch_folder() as folder:
+        file = export_onnx(run, Path(folder) / "policy.onnx", plan="graph")[0]
+        plain, planned = (_acting(runtime.load(file, plan=plan)) for plan in ("none", "graph"))
+    own = _acting(load_policy(run, plan="none"))["act"]
+    found = {"act": plain["act"], "planned_act": planned["act"], "planned_replan": planned["replan"]}
+    return {"plain_act": own, **{f"exported_{name}": seconds for name, seconds in found.items()}}
 
 
 def _serving(run: Path) -> Measurement:
@@ -190,7 +208,7 @@ def training_memory(data: str) -> Measurement:
     """Largest memory of a training run, in bytes."""
     from mvl.runs.training import train
 
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         train(Path(data), "gcivl-mvl", run=Path(folder) / "run", steps=1000, eval_every=1000, log_every=1000, save_every=1000)
     return {"bytes": largest_memory()}
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mvl.data.dataset import Dataset
-from mvl.data.signals import Signal, Signals, dimensions, numbers, stored, vector_of
+from mvl.data.signals import Dimension, Signal, Signals, dimensions, numbers, stored, stored_size, unstored, vector_of
 from mvl.errors import UsageError
 
 
@@ -53,13 +53,24 @@ class Inputs(NamedTuple):
                 raise UsageError(f"{what} is given by names, but the data of this policy has none; give an array.")
             array = vector_of(signals, given, what)
         else:
-            array, source = numbers(given, what), dimensions(signals)
+            array, source = numbers(given, what), self.dimensions(what)
             array = stored(array, source) if array.shape[-1:] == (len(source),) else array
         origin = self.goal_origin if what == "goal" else self.origin
         if origin is not None and array.ndim and array.shape[-1] % len(origin) == 0:
             array = array - np.tile(origin, array.shape[-1] // len(origin))  # several with a history of observations
         with np.errstate(over="ignore"):  # what is too large becomes infinite, which a policy refuses
             return np.asarray(array, np.float32)
+
+    def original(self, array: np.ndarray, what: str) -> np.ndarray:
+        """The inverse of `vector` for arrays: observations or goals of the data, (..., e), as those of the source, float64."""
+        origin = self.goal_origin if what == "goal" else self.origin
+        wide, source = array.astype(np.float64), self.dimensions(what)
+        wide = wide if origin is None else wide + np.asarray(origin)
+        return unstored(wide, source) if stored_size(source) == array.shape[-1] else wide
+
+    def dimensions(self, what: str) -> list[Dimension]:
+        """The dimensions of an observation or a goal of the source; none if the data has no names."""
+        return dimensions(self._signals(what))
 
     def _signals(self, what: str) -> tuple[Signal, ...]:
         if self.signals is None:

@@ -119,10 +119,15 @@ def from_kinds(groups: Mapping[str, Iterable[Dimension]], hz: float | None) -> S
 
 
 def vector_of(signals: tuple[Signal, ...], parts: Mapping[str, ArrayLike], what: str) -> np.ndarray:
+    """Named parts as one vector as it is stored, (..., e) float64; as `source_vector`."""
+    return stored(source_vector(signals, parts, what), dimensions(signals))
+
+
+def source_vector(signals: tuple[Signal, ...], parts: Mapping[str, ArrayLike], what: str) -> np.ndarray:
     """Named parts as one vector in the order of the dimensions, (..., d) float64; `what` is for messages.
 
-    A name is that of a column or of one of its dimensions; together the parts must be everything, once. An angle that is
-    stored as sine and cosine is given as the angle.
+    A name is that of a column or of one of its dimensions; together the parts must be everything, once. An angle is one
+    dimension, even if it is stored as sine and cosine.
     """
     source = dimensions(signals)
     columns = {name: [i for i, one in enumerate(source) if one.column == name] for name in {one.column for one in source}}
@@ -139,7 +144,7 @@ def vector_of(signals: tuple[Signal, ...], parts: Mapping[str, ArrayLike], what:
     if missing:
         raise UsageError(f"{what} lacks {', '.join(missing)}; give {_listed(source)}.")
     try:
-        return stored(np.stack(np.broadcast_arrays(*(found[i] for i in range(len(source)))), axis=-1), source)
+        return np.stack(np.broadcast_arrays(*(found[i] for i in range(len(source)))), axis=-1)
     except ValueError:
         raise UsageError(f"the parts of {what} differ in their numbers of rows; make them equal.") from None
 
@@ -152,6 +157,23 @@ def stored(values: np.ndarray, source: Sequence[Dimension]) -> np.ndarray:
     for i, one in enumerate(source):
         angle = 2 * np.pi / one.period * values[..., i] if one.period else None
         columns += [values[..., i]] if angle is None else [np.sin(angle), np.cos(angle)]
+    return np.stack(columns, axis=-1)
+
+
+def stored_size(source: Iterable[Dimension]) -> int:
+    """How many numbers these dimensions are stored as."""
+    return sum(2 if one.period else 1 for one in source)
+
+
+def unstored(values: np.ndarray, source: Sequence[Dimension]) -> np.ndarray:
+    """Values as they are stored as those of the source, (..., e) -> (..., d): the inverse of `stored`, up to whole turns."""
+    if not any(one.period for one in source):
+        return values
+    columns, place = [], 0
+    for one in source:
+        here = values[..., place]
+        columns.append(np.arctan2(here, values[..., place + 1]) * one.period / (2 * np.pi) if one.period else here)
+        place += stored_size([one])
     return np.stack(columns, axis=-1)
 
 

@@ -17,7 +17,7 @@ from mvl.errors import UsageError
 from mvl.learn.execution import EXECUTIONS, Recent
 from mvl.learn.learner import Learner, Parameters
 from mvl.recipes.presets import ExecutionName, PlannerName
-from mvl.runs.restore import restore
+from mvl.runs.restore import chosen_seed, restore
 from mvl.types import Shapes
 
 if TYPE_CHECKING:
@@ -157,10 +157,7 @@ def load_policy(
         >>> action = policy.act(observation, goal)
     """
     description, learner, state = restore(run)
-    chosen = description.experiment.seeds[0] if seed is None else seed
-    if chosen not in description.experiment.seeds:
-        raise UsageError(f"{run} has seeds {', '.join(map(str, description.experiment.seeds))}, not {chosen}.")
-    index = description.experiment.seeds.index(chosen)
+    index = chosen_seed(run, description, seed)
     params = jax.tree.map(lambda leaf: leaf[index], state.params)
     follower = None
     if (plan or description.experiment.schedule.plan) != "none":

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mvl import __version__
+from mvl.deploy.about import about_policy, action_dimensions
 from mvl.deploy.entries import Entry, entry, vector
 from mvl.deploy.goals import Goals, find_goal, load_goals
 from mvl.deploy.limits import ActionLimiter, Limits, Ranges, Rate
@@ -53,7 +54,7 @@ class Served:
     @property
     def actions(self) -> int:
         """Dimensions of an action."""
-        return len(self.policy.shapes.levels) or self.policy.shapes.action
+        return action_dimensions(self.description)
 
     @cached_property
     def ranges(self) -> Ranges | None:
@@ -65,21 +66,13 @@ class Served:
 
     def metadata(self, goals: Goals) -> dict[str, Any]:
         """What a client is told first."""
-        units, signals = self.description.action_units, self.policy.signals
         return {
             "protocol": PROTOCOL,
             "server": f"mvl {__version__}",
-            "run": self.run.resolve().name,
-            "task": self.description.experiment.task.label,
-            "recipe": self.description.experiment.recipe_name,
+            **about_policy(self.run, self.description),
             "observation_size": self.observation,
             "goal_size": self.policy.shapes.goal,
-            "action_size": self.actions,
             "action_horizon": self.policy.shapes.chunk if self.chunks else 1,
-            "action_range": units.limits or ((-1.0,) * self.actions, (1.0,) * self.actions),
-            "action_levels": units.levels,
-            "signals": signals and signals.to_json(),
-            "hz": signals and signals.hz,
             "goals": sorted(goals),
         }
 

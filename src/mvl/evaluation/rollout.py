@@ -8,8 +8,9 @@ import numpy as np
 from mvl.evaluation.environments import Environments
 from mvl.tasks.simulator import Start
 
-Act = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
-"""Observations (seeds, episodes, d), goals (seeds, episodes, k), episode numbers, time -> actions (seeds, episodes, a)."""
+Act = Callable[[np.ndarray, np.ndarray, np.ndarray, int, np.ndarray], np.ndarray]
+"""Observations (seeds, episodes, d), goals (seeds, episodes, k), episode numbers, time, and which are over (seeds, episodes)
+-> actions (seeds, episodes, a)."""
 
 
 class Played(NamedTuple):
@@ -74,7 +75,7 @@ def _play_round(
     lengths = np.zeros((seeds, len(numbers)), int)
     history = [observations]
     while not done.all():
-        actions = act(observations, goals, numbers, len(history) - 1)
+        actions = act(observations, goals, numbers, len(history) - 1, done)
         lengths += ~done
         flat_observations, flat_done, flat_success = environments.step(actions.reshape(seeds * len(numbers), -1))
         observations = flat_observations.reshape(observations.shape)

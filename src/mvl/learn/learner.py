@@ -143,7 +143,8 @@ class Learner:
         """What the policy uses of the other parts; every call within a step uses the same random draw."""
         rep = self.recipe.representation
         project = rep.project if isinstance(rep, Projects) else lambda vectors: vectors
-        return PolicyView(lambda states, goals: rep.encode(params.representation, states, goals, key), project, self.head)
+        encode = lambda states, goals: rep.encode(params.representation, states, goals, key)
+        return PolicyView(encode, project, self.head, self.value_functions(params))
 
     def fields(
         self, params: Parameters, downstream: Parameters, targets: Targets, batch: Batch, key: Key, values: Array | None

@@ -1,13 +1,12 @@
-"""Follow shortest paths of a roadmap in many episodes at once. NumPy and SciPy alone: the value is a function."""
+"""Follow shortest paths of a roadmap in many episodes at once. NumPy alone: the value is a function."""
 
 import sys
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import csr_matrix, vstack
-from scipy.sparse.csgraph import dijkstra
 
-from mvl.planning.graph import Graph, Roadmap, Steps
+from mvl.planning.paths import Edges
+from mvl.planning.roadmap import Graph, Roadmap, Steps
 
 LINKS = 5
 """Nodes that a start or a goal is joined with if none is near."""
@@ -35,15 +34,14 @@ class Follower:
         self.graph, self.map, self.warn = graph, roadmap, warn
         self.steps: Steps = lambda observations, goals: steps(observations, goals) / roadmap.unit
         self.size = len(roadmap.observations)
-        self.backward = roadmap.edges.T.tocsr()  # from where an edge leads to where it begins
-        self.edge_ends = np.repeat(np.arange(self.size), np.diff(self.backward.indptr))  # (edges,)
+        self.edges = Edges(roadmap.edges.data, roadmap.edges.indices, roadmap.edges.indptr)
 
     def begin(self, observations: np.ndarray, goals: np.ndarray) -> None:
         """New episodes: observations (episodes, d) and goals (episodes, g)."""
         count = len(goals)
         self.goals = goals.copy()
         self.final = self._to_goals(goals)  # (episodes, nodes) steps from the nodes to the goal
-        self.factors: dict[int, np.ndarray] = {}  # episode -> factors on the edges of `backward`
+        self.factors: dict[int, np.ndarray] = {}  # episode -> factors on the edges
         self.detours = np.ones((count, self.size))  # factors on joining a path at a node
         self.cost = np.empty((count, self.size))
         self.onward = np.full((count, self.size + 1), self.size)  # after the goal comes the goal
@@ -54,8 +52,8 @@ class Follower:
         self._shortest(everyone)
         self._enter(everyone, observations)
 
-    def subgoals(self, observations: np.ndarray) -> np.ndarray:
-        """The goals to pursue now, (episodes, g)."""
+    def subgoals(self, observations: np.ndarray, over: np.ndarray | None = None) -> np.ndarray:
+        """The goals to pursue now, (episodes, g); episodes that are `over`, (episodes,), are not planned again."""
         episodes, reach = np.arange(len(self.goals)), self.graph.reach * self.graph.steps
         ahead = self._ahead()  # (episodes, lookahead)
         costs = self._costs_of(ahead)
@@ -65,7 +63,7 @@ class Follower:
         furthest = np.where(near.any(axis=1), near.shape[1] - 1 - near[:, ::-1].argmax(axis=1), 0)
         furthest = np.maximum(furthest, at_least)
         self.node = ahead[episodes, furthest]
-        self._watch(observations, found[episodes, furthest] + costs[episodes, furthest])
+        self._watch(observations, found[episodes, furthest] + costs[episodes, furthest], False if over is None else over)
         return self._goals_of(self.node[:, None])[:, 0]
 
     def path(self, episode: int) -> np.ndarray:
@@ -96,12 +94,15 @@ class Follower:
         costs = np.take_along_axis(self.cost, np.minimum(nodes, self.size - 1), axis=1)
         return np.where(nodes == self.size, 0.0, costs)
 
-    def _watch(self, observations: np.ndarray, remaining: np.ndarray) -> None:
-        """Notice episodes whose remaining path does not become shorter, and plan them again; each time they get twice as long."""
+    def _watch(self, observations: np.ndarray, remaining: np.ndarray, over: np.ndarray | bool) -> None:
+        """Notice episodes whose remaining path does not become shorter, and plan them again; each time they get twice as long.
+
+        Those that are over stand still.
+        """
         better = remaining < self.best - 1
         self.best = np.where(better, remaining, self.best)
         self.waited = np.where(better, 0, self.waited + 1)
-        stuck = np.flatnonzero(self.waited > self.patience)
+        stuck = np.flatnonzero((self.waited > self.patience) & ~np.asarray(over))
         if len(stuck):
             self.patience[stuck] *= 2
             self._avoid(stuck, observations[stuck])
@@ -110,15 +111,13 @@ class Follower:
 
     def _shortest(self, episodes: np.ndarray) -> None:
         """Trees of shortest paths to the goals of these episodes."""
-        changed = [episode for episode in episodes if episode in self.factors]
         same = np.array([episode for episode in episodes if episode not in self.factors], int)
-        for group, edges in [(same, self.backward), *((np.array([one]), self._lengthened(one)) for one in changed)]:
+        groups: list[tuple[np.ndarray, np.ndarray | float]] = [(same, 1.0)]
+        groups += [(np.array([episode]), self.factors[episode]) for episode in episodes if episode in self.factors]
+        for group, factors in groups:
             if len(group):
-                self.cost[group], self.onward[group, : self.size] = trees(edges, links(self.final[group], self.graph.steps))
-
-    def _lengthened(self, episode: int) -> csr_matrix:
-        back = self.backward
-        return csr_matrix((back.data * self.factors[episode], back.indices, back.indptr), shape=back.shape)
+                found = self.edges.trees(links(self.final[group], self.graph.steps), factors)
+                self.cost[group], self.onward[group, : self.size] = found
 
     def _enter(self, episodes: np.ndarray, observations: np.ndarray) -> None:
         """Join the current states of these episodes with their trees."""
@@ -141,8 +140,7 @@ class Follower:
         count = f"{len(episodes)} of {len(self.goals)} episodes"
         self.warn(f"no path leads to the goals of {count}; the nearest state that one leads to is pursued instead")
         for episode, join in zip(episodes, joins, strict=True):
-            reached = dijkstra(self.map.edges, indices=np.flatnonzero(np.isfinite(join)), min_only=True)
-            node = int(np.where(np.isfinite(reached), self.final[episode], np.inf).argmin())
+            node = int(np.where(self.edges.reachable(np.isfinite(join)), self.final[episode], np.inf).argmin())
             self.goals[episode], self.reachable[episode] = self.map.goals[node], False
             self.final[episode] = self._to_goals(self.goals[episode][None])[0]
             self.final[episode, node] = 0.0  # whatever the value says
@@ -158,9 +156,9 @@ class Follower:
                 there[self.final[episode] <= self.graph.steps] = True
                 self.final[episode] = np.where(here, np.minimum(PENALTY * self.final[episode], MOST), self.final[episode])
             else:
-                there[self.map.edges[node].indices] = there[node] = True
-            factors = self.factors.setdefault(int(episode), np.ones(len(self.backward.data)))
-            factors[here[self.backward.indices] & there[self.edge_ends]] *= PENALTY
+                there[self.edges.ends_of(node)] = there[node] = True
+            factors = self.factors.setdefault(int(episode), np.ones(len(self.edges.lengths)))
+            factors[here[self.edges.starts] & there[self.edges.ends]] *= PENALTY
             self.detours[episode, there] *= PENALTY
             np.minimum(factors, MOST, out=factors)
             np.minimum(self.detours, MOST, out=self.detours)
@@ -171,19 +169,3 @@ def links(steps: np.ndarray, near: float) -> np.ndarray:
     nearest = np.sort(steps, axis=1)[:, min(LINKS, steps.shape[1]) - 1, None]
     allowed = np.where((steps <= near).any(axis=1, keepdims=True), near, nearest)
     return np.where(steps <= allowed, np.maximum(steps, 1.0), np.inf)
-
-
-def trees(backward: csr_matrix, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Shortest paths from all nodes to several goals, given edges turned around and those to the goals (goals, nodes).
-
-    Returns the lengths (goals, nodes), and the next node of each node (goals, nodes), which is the number of nodes where the
-    goal itself comes next. Nodes without a path have infinite length.
-    """
-    size, count = backward.shape[0], len(ends)
-    allowed = np.isfinite(ends)
-    rows, columns = np.nonzero(allowed)
-    to_goals = csr_matrix((ends[allowed], (rows, columns)), shape=(count, size + count))
-    widened = csr_matrix((backward.data, backward.indices, backward.indptr), shape=(size, size + count))
-    lengths, before = dijkstra(vstack([widened, to_goals]).tocsr(), indices=size + np.arange(count), return_predecessors=True)
-    onward = before[:, :size].astype(np.int64)
-    return lengths[:, :size], np.where((onward >= size) | (onward < 0), size, onward)

@@ -1,20 +1,16 @@
 """The graph planner: shortest paths over states of the data, with edges where the learned value says a state is near."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from mvl.checks import COUNT, POSITIVE, check_settings
 from mvl.data.dataset import Dataset
 from mvl.data.history import states_at
 from mvl.errors import DataError
-
-Steps = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Observations (..., d) and goals (..., g), leading axes broadcast -> steps between them as the value has it (...)."""
+from mvl.planning.roadmap import Graph, Roadmap, Steps
 
 PAIRS = 2000
 """Pairs of states that calibrate the value's steps."""
@@ -23,31 +19,6 @@ BLOCK = 128_000
 BRIDGE, BRIDGES = 3.0, 8
 """Longest edge between parts of a graph that would otherwise not be connected, in units of k, and how many there may be from
 each part to each other."""
-
-
-@dataclass(frozen=True)
-class Graph:
-    """Sub-goals on shortest paths over nodes drawn from the data (after test-time graph search, Opryshko et al.).
-
-    Values are first turned into steps, then calibrated: a regularized value may count three steps as one, so one unit is
-    the median over states that lie k steps apart in held-out episodes, divided by k. An edge joins two nodes that are at
-    most k steps apart; parts of the graph without a way between them are joined by a few longer edges (`connected`). The
-    sub-goal is the furthest node on the path that is nearer than `reach` times k steps.
-    """
-
-    nodes: int = 2000
-    """Number of nodes, drawn uniformly from the data."""
-    steps: int = 10
-    """k: length of the longest edge, in steps of the data."""
-    reach: float = 2.0
-    """Distance of the sub-goal, in units of k."""
-    lookahead: int = 16
-    """Nodes of the path among which the sub-goal is chosen."""
-    patience: int = 2
-    """Replan if the rest of the path has not become shorter for this many times k steps."""
-
-    def __post_init__(self) -> None:
-        check_settings(self, nodes=COUNT, steps=COUNT, reach=POSITIVE, lookahead=COUNT, patience=COUNT)
 
 
 class Places(NamedTuple):
@@ -64,24 +35,11 @@ class Places(NamedTuple):
         random = np.random.default_rng(seed)
         count = min(graph.nodes, len(train.transitions))
         rows = np.sort(random.choice(train.transitions, count, replace=False))
-        apart = held_out.final_goals[held_out.transitions] - held_out.transitions
-        if apart.max() < graph.steps:
-            raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller --plan-steps.")
-        whole = held_out.transitions[apart >= graph.steps]
+        whole = calibrating(graph, held_out)
         firsts = np.sort(random.choice(whole, min(PAIRS, len(whole)), replace=False))
         ends = held_out.as_goals(firsts + graph.steps)
         states, starts = states_at(train, rows, history), states_at(held_out, firsts, history)
         return cls(states, train.as_goals(rows), starts, ends)
-
-
-class Roadmap(NamedTuple):
-    """A graph as it was built for one trained value."""
-
-    observations: np.ndarray  # (nodes, d)
-    goals: np.ndarray  # (nodes, g)
-    edges: csr_matrix  # (nodes, nodes) steps of the data from row to column, for pairs that are near
-    unit: float
-    """What the value counts for one step of the data."""
 
 
 def build(graph: Graph, places: Places, steps: Steps, report: Callable[[int, int], None] | None = None) -> Roadmap:
@@ -123,3 +81,11 @@ def connected(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray, count:
     every = np.concatenate([np.flatnonzero(short), kept])
     prices = np.where(short[every], lengths[every], BRIDGE * lengths[every])
     return csr_matrix((prices, (rows[every], columns[every])), shape=(count, count))
+
+
+def calibrating(graph: Graph, held_out: Dataset) -> np.ndarray:
+    """The transitions that have a goal k steps later; data without any is refused."""
+    apart = held_out.final_goals[held_out.transitions] - held_out.transitions
+    if apart.max() < graph.steps:
+        raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller --plan-steps.")
+    return np.asarray(held_out.transitions[apart >= graph.steps])

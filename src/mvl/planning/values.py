@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from mvl.learn.learner import Learner, Parameters
-from mvl.planning.graph import Steps
+from mvl.planning.roadmap import Steps
 
 ROWS = 256_000
 """Pairs per compiled call, which bounds its memory."""

@@ -65,6 +65,8 @@ class Preset:
     schedule: Schedule
     parts: dict[str, dict[str, Any]]
     """Settings of single parts, by the part's name."""
+    own_data: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Settings of single parts for data of one's own, which is standardized: lengths count standard deviations."""
     imitation: dict[str, Any] = field(default_factory=dict)
     """Changes to `Learning` and the schedule of recipes without a value, whose steps take a tenth of the time."""
 
@@ -94,6 +96,11 @@ PRESETS = {
             "mollified": {"fraction": 0.125, "samples": 4, "antithetic": True, "weight": 10.0},
             "slope": {"fraction": 0.125},
         },
+        {
+            "mollified": {"weight": 10.0, "viscosity": 0.01, "cost": 1.0},
+            "eikonal": {"weight": 1.0, "speed": 1.0},
+            "slope": {"weight": 1.0, "radius": 0.14, "cost": 1.0},
+        },
         SMALL_IMITATION,
     ),
     # The same sizes with settings chosen later, on pointmaze-medium alone, in trials of two seeds; evaluations on mazes plan.
@@ -105,6 +112,11 @@ PRESETS = {
             **SMALL,
             "mollified": {"fraction": 0.125, "samples": 4, "antithetic": True, "weight": 10.0, "viscosity": 0.1},
             "slope": {"fraction": 0.125, "weight": 0.3},
+        },
+        {
+            "mollified": {"weight": 10.0, "viscosity": 0.1, "cost": 1.0},
+            "eikonal": {"weight": 1.0, "speed": 1.0},
+            "slope": {"weight": 0.3, "radius": 0.14, "cost": 1.0},
         },
         SMALL_IMITATION,
     ),
@@ -124,7 +136,8 @@ def named_recipe(
     chosen = {**names._asdict(), **(parts or {})}
     value = chosen["value"]
     published = task.settings(value) if task and task.settings else Settings()
-    tables = (FAMILIES[family].settings, size.parts, published.parts)
+    own = size.own_data if task and task.is_own else {}
+    tables = (FAMILIES[family].settings, size.parts, own, published.parts)
 
     def made(axis: str) -> Any:
         part = chosen[axis]

@@ -8,7 +8,7 @@ from mvl import registry
 from mvl.batches import BatchRequest, GoalMix
 from mvl.checks import COUNT, INSIDE_UNIT, NATURAL, NOT_NEGATIVE, UNIT, check_settings
 from mvl.errors import UsageError, unknown
-from mvl.types import FitsData, Policy, Regularizer, Representation, Statistics, Value, offered
+from mvl.types import ComparesActions, FitsData, HasSurface, Policy, Regularizer, Representation, Statistics, Value, offered
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Recipe:
             raise UsageError(f"value {name} needs goals ahead in the same episode: a trajectory share of 1.")
         if self.learning.chunk > 1:
             self._check_chunk()
+        if getattr(self.regularizer, "needs_target", False):
+            self._check_target()
 
     def _check_chunk(self) -> None:
         """Refuse a policy or a value that knows single actions only."""
@@ -82,6 +84,18 @@ class Recipe:
         if "advantage" in self.policy.needs and "state_value" not in offered(self.value):
             need = "a state value, whose rise is the advantage of a chunk"
             raise UsageError(self._misfit("policy", self.policy, need, frozenset({"state_value"}).__le__))
+
+    def _check_target(self) -> None:
+        """Refuse surfaces without a target network."""
+        part = registry.name_of("regularizer", self.regularizer)
+        need = f"regularizer {part} with these settings needs a target network of the surface"
+        if isinstance(self.representation, HasSurface) and self.representation.regularized != "downstream":
+            name = registry.name_of("representation", self.representation)
+            raise UsageError(f"{need}, which representation {name} has not; choose regularized=downstream.")
+        if not getattr(self.value, "target_surface", False):
+            every = {name: registry.part_class("value", name) for name in registry.names("value")}
+            able = ", ".join(name for name, part in every.items() if getattr(part, "target_surface", False))
+            raise UsageError(f"{need}, which value {registry.name_of('value', self.value)} has not; values that do: {able}.")
 
     @property
     def has_surface(self) -> bool:
@@ -109,13 +123,20 @@ class Recipe:
         )
 
     def check_actions(self, levels: tuple[int, ...]) -> None:
-        """Refuse discrete actions of the data (`Shapes.levels`) that the policy cannot have."""
+        """Refuse actions of the data (`Shapes.levels`) that the value or the policy cannot have."""
         if any(levels) and not getattr(self.policy, "discrete", False):
             name, dimension = registry.name_of("policy", self.policy), next(i for i, count in enumerate(levels) if count)
             raise UsageError(
                 f"policy {name} has continuous actions only, but action dimension {dimension} of the data is discrete; "
                 f"policies that fit: {self._policies_with('discrete')}."
             )
+        for axis in ("value", "policy"):
+            part = getattr(self, axis)
+            if isinstance(part, ComparesActions) and not (len(levels) == 1 and levels[0]):
+                raise UsageError(
+                    f"{axis} {registry.name_of(axis, part)} compares all actions, which needs data with one discrete action "
+                    f"dimension, such as the number of a button; choose another {axis} for this data."
+                )
 
     def _policies_with(self, capability: str) -> str:
         """Names of the policies that have a capability and that this value can serve."""

@@ -25,3 +25,11 @@ def restore(path: Path | str) -> tuple[Description, Learner, State]:
     like = jax.eval_shape(lambda: initial_state(learner, description.experiment.seeds))
     state, _ = load(folder.checkpoint_file, like)
     return description, learner, state
+
+
+def chosen_seed(path: Path | str, description: Description, seed: int | None) -> int:
+    """The place of a seed among those of a run; of none, the first."""
+    seeds = description.experiment.seeds
+    if seed is not None and seed not in seeds:
+        raise UsageError(f"{path} has seeds {', '.join(map(str, seeds))}, not {seed}.")
+    return 0 if seed is None else seeds.index(seed)

@@ -26,7 +26,7 @@ from mvl.learn.devices import BatchSharding, arithmetic, share_cores
 from mvl.learn.learner import State
 from mvl.learn.loop import initial_state
 from mvl.machine import free_memory
-from mvl.planning.graph import Places
+from mvl.planning.graph import Places, calibrating
 from mvl.recipes.presets import DEFAULT
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics, tracking
@@ -117,6 +117,8 @@ def train_experiment(
         experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
     train_data, validation = load_data(task, path, experiment.data)
     check_fits(experiment.recipe, train_data, validation)
+    if task.simulated and (graph := planner_of(experiment.schedule)):
+        calibrating(graph, validation)  # refuses data on which evaluations could not plan
     normalization = Normalization.of(train_data) if experiment.recipe.learning.normalize else None
     learning = experiment.recipe.learning
     fitted = experiment.recipe.fit(statistics_of(train_data, normalization, learning.history))

@@ -11,8 +11,8 @@ PASSES = {
     **{"identity": 0.0, "subgoal": 8.0, "vib": 15.5, "vip": 21.5, "tra": 27.5, "dual": 39.0, "byol": 43.0},
     **{"none": 0.0, "mollified": 5.8, "eikonal": 23.5, "slope": 11.7},
     **{"absent": 0.0, "implicit_v": 14.0, "implicit_q": 12.0, "contrastive": 27.5, "quasimetric": 21.0, "transitive": 10.0},
-    **{"subgoal_tree": 4.0, "compositional": 5.0},
-    **{"advantage_weighted": 3.0, "clone": 3.0, "flow": 3.0, "gradient": 7.0, "hierarchical": 13.0},
+    **{"subgoal_tree": 4.0, "compositional": 5.0, "discrete_q": 4.0},
+    **{"advantage_weighted": 3.0, "clone": 3.0, "flow": 3.0, "gradient": 7.0, "greedy": 0.0, "hierarchical": 13.0},
 }
 """Work of each part in a step, in passes of the whole batch through one network; counted from traced steps of width 512."""
 PASSES_OF_OTHERS = 10.0

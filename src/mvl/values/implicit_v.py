@@ -31,6 +31,7 @@ class ImplicitV:
     goal_mix: ClassVar[GoalMix] = GoalMix()
     request: ClassVar[BatchRequest] = BatchRequest()
     crosses_goals: ClassVar[bool] = False
+    target_surface: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_settings(self, expectile=UNIT, widths=COUNT)

@@ -1,6 +1,8 @@
 """Calls of the C++ functions, which take and return float32 arrays on a CPU."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import jax
@@ -10,10 +12,23 @@ from jax.sharding import AxisType
 
 from mvl.nets.native.library import disabled_reason
 
+_IN_JAX = ContextVar("networks are computed by JAX in the current trace", default=False)
+
+
+@contextmanager
+def without_native() -> Iterator[None]:
+    """What is traced in the block runs where the C++ code is not."""
+    token = _IN_JAX.set(True)
+    try:
+        yield
+    finally:
+        _IN_JAX.reset(token)
+
 
 def enabled(*arrays: Array) -> bool:
     """Whether a computation on these arrays, in the current trace, can run natively."""
-    return all(array.dtype == jnp.float32 for array in arrays) and not _partitioned() and not disabled_reason()
+    possible = not _IN_JAX.get() and all(array.dtype == jnp.float32 for array in arrays)
+    return possible and not _partitioned() and not disabled_reason()
 
 
 def _partitioned() -> bool:
