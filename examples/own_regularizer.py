@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True, help="folder for the runs")
     parser.add_argument("--quick", action="store_true", help="few steps")
     options = parser.parse_args()
-    for regularizer in (Pairwise(weight=0.1), mvl.Mollified(fraction=0.25), mvl.Slope(fraction=0.25)):
+    for regularizer in (Pairwise(weight=0.1), mvl.Mollified(fraction=0.25)):
         name = type(regularizer).__name__
         settings = QUICK if options.quick else FULL
         run = mvl.train(walks(), "gcivl", regularizer=regularizer, run=options.to / name, **settings)

@@ -14,7 +14,15 @@ from mvl.cli import main as command
 
 TASK = "pointmaze-medium-navigate-v0"
 FULL = {"steps": 20_000, "eval_every": 20_000}
-QUICK = {"steps": 200, "eval_every": 200, "log_every": 200, "save_every": 200, "eval_episodes": 1, "plan_nodes": 100}
+QUICK = {
+    "steps": 200,
+    "eval_every": 200,
+    "log_every": 200,
+    "save_every": 200,
+    "eval_episodes": 1,
+    "plan": "none",
+    "plan_nodes": 100,
+}
 
 
 def main() -> None:

@@ -2,12 +2,17 @@
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from PIL import Image
 
 from mvl.bench.picture import table
 from mvl.cli import COMMANDS
+from mvl.errors import UsageError
+from mvl.recipes.families import FAMILIES, RECIPES
+from mvl.recipes.presets import named_recipe
+from mvl.registry import names
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -87,3 +92,17 @@ def test_its_successes_are_those_of_the_results():
     mean = {name: table1["pointmaze-medium", name][0].split()[0] for name in ("VIB", "VIB-MVL", "DUAL", "DUAL-MVL")}
     claim = f"lifts VIB from {mean['VIB']} to {mean['VIB-MVL']} and DUAL from {mean['DUAL']} to {mean['DUAL-MVL']}"
     assert claim in TEXT
+
+
+def test_it_counts_what_there_is():
+    words = {4: "four", 7: "seven", 10: "ten"}
+    counts = [words[len(found)] for found in (FAMILIES, names("representation"), names("regularizer"))]
+    assert "{} families, {} representations and {} regularizers: ".format(*counts) in TEXT
+    assert f": {sum(map(can_be_built, RECIPES))} compositions" in TEXT
+
+
+def can_be_built(name: str) -> bool:
+    with suppress(UsageError):
+        named_recipe(name, "laptop")
+        return True
+    return False

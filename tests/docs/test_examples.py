@@ -10,7 +10,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PRINTED = {
     "train_and_plan": ["plan none   success by task", "plan graph  success by task", "there is a path: "],
     "own_robot_data": ["wrote made/here/arm.npz", "model-success", "action ["],
-    "own_regularizer": ["Pairwise {'regularizer/loss'", "Mollified {'regularizer/loss'", "Slope {'regularizer/loss'"],
+    "own_regularizer": ["Pairwise {'regularizer/", "Mollified {'regularizer/"],
     "serve_and_drive": ["episode 0: "],
     "equinox_value": ["step 20: loss "],
 }
