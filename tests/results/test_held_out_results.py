@@ -87,7 +87,7 @@ def test_intervals_of_one_seed_are_valid_json(plan, tmp_path):
     assert "one seed has no interval" in ranking_table(ranking(results(one), "action-error"), "action-error").text()
 
 
-def test_a_choice_has_no_folder_of_this_machine(tmp_path):
+def test_files_have_no_folder_of_this_machine(tmp_path):
     data = tmp_path / "elsewhere" / DATA
     of = experiment("gcivl", task=str(data))
     run = made_run(folder_of(of, tmp_path) / "seeds-0", of, [0])
@@ -95,7 +95,9 @@ def test_a_choice_has_no_folder_of_this_machine(tmp_path):
     plan = Plan("tune", "", sweep_cells([of.task], ["gcivl"], "cpu", {}, Wanted()), [0], tmp_path, None, False)
     line = write_choice(plan, ranking(results(plan), "model-success"), "model-success", tmp_path / "choice.json")
     assert line.startswith(f"chosen on {DATA} alone")
-    assert "elsewhere" not in (tmp_path / "choice.json").read_text()
+    for text in ((tmp_path / "choice.json").read_text(), comparison(plan, results(plan)).csv()):
+        assert DATA in text
+        assert "elsewhere" not in text
 
 
 def test_a_criterion_that_cannot_rank_is_refused():
