@@ -155,7 +155,7 @@ def _training(experiment: Experiment | None) -> list[object]:
     if experiment is None:
         return [""] * 4
     changes = " ".join(f"{name}={value.replace(' ', ',')}" for name, value in experiment.changes().items())
-    return [str(experiment.task), canonical(experiment.recipe_name), changes, experiment.preset]
+    return [experiment.task.label, canonical(experiment.recipe_name), changes, experiment.preset]
 
 
 def _seconds(found: Sequence[Result]) -> float:
