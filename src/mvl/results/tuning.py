@@ -112,7 +112,6 @@ def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
     if not ranked:
         raise MvlError("no run is finished, so there is nothing to choose from; run the same command again.")
     experiment = ranked[0].result.cell.experiment
-    assert experiment is not None
     choice = {
         "task": experiment.task.label,
         "recipe": canonical(experiment.recipe_name),
