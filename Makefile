@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: setup python demo test test-short test-all lint bench soak fuzz results lock clean
+.PHONY: setup python demo test test-short test-all lint docs bench soak fuzz results lock clean
 
 setup: $(READY)
 
@@ -44,6 +44,10 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The documentation site, in site/: open site/index.html. The variable silences a notice of the theme.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 bench: $(READY)
 	$(BIN)/mvl bench
 	$(BIN)/python benchmarks/mapped.py
@@ -54,7 +58,9 @@ soak: $(READY)
 
 # Damage what mvl reads, at random: 100,000 cases in about two hours.
 fuzz: $(READY)
-	$(BIN)/python scripts/fuzz.py --only experiments --count 70000
+	$(BIN)/python scripts/fuzz.py --only experiments --count 30000
+	$(BIN)/python scripts/fuzz.py --only frames --count 30000
+	$(BIN)/python scripts/fuzz.py --only records --count 10000
 	$(BIN)/python scripts/fuzz.py --only imports --count 20000
 	$(BIN)/python scripts/fuzz.py --only runs --count 10000
 
@@ -67,4 +73,4 @@ lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links --no-annotate --no-header --upgrade -o requirements.lock
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist site

@@ -1,7 +1,7 @@
 """Damages what mvl reads, at random: each case has to be accepted, or refused in one sentence.
 
-Targets are files of every layout that can be imported, run folders, and descriptions of experiments; frames that a server gets
-are those of tests/deploy/test_fuzz.py. Cases run in child processes, so that a crash of a library or a hang is noticed, too.
+Targets are files of every layout that can be imported, run folders, lines of records, frames that a policy server gets, and
+descriptions of experiments. Cases run in child processes, so that a crash of a library or a hang is noticed, too.
 The same seed gives the same cases; `--case` repeats one of them with its message.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-TARGETS = ("imports", "runs", "experiments")
+TARGETS = ("imports", "runs", "records", "frames", "experiments")
 PATIENCE = 20
 """Seconds after which a case is a hang; the machine may be busy."""
 SHARED = 100
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=1000, help="cases per target")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="repeat this case of the one target, in this process")
-    parser.add_argument("--to", type=Path, help="file for the counts")
+    parser.add_argument("--to", type=Path, help="file for the counts, in which other targets keep theirs")
     options = parser.parse_args(argv)
     rows, began = [], time.monotonic()
     for name in options.only:
@@ -110,7 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name:<14}" + "".join(f"{kind:>12} {counts[kind]}" for kind in (*GOOD, "wrong")))
     print(f"{time.monotonic() - began:.0f} s")
     if options.to:
-        options.to.write_text(json.dumps(rows, indent=1) + "\n")
+        others = json.loads(options.to.read_text()) if options.to.exists() else []
+        kept = {row["target"]: row for row in [*others, *rows]}
+        options.to.write_text(json.dumps([kept[name] for name in TARGETS if name in kept], indent=1) + "\n")
     return int(any(row["wrong"] for row in rows))
 
 

@@ -55,7 +55,7 @@ class PolicySet:
         made = [] if Path(task).exists() else [shlex.split(command.format(work=work)) for command in self.prepare]
         recipes = ["{0}+steps={1}+eval_every={1}".format(*policy.split()) for policy in self.policies]
         words = ["mvl", "sweep", "--name", self.name, "--tasks", task, "--recipes", *recipes, "--preset", "cpu"]
-        words += ["--store", str(work / self.name), "--data", str(work / "data"), *shlex.split(self.arguments)]
+        words += ["--store", str(work / self.name), *shlex.split(self.arguments)]
         return [*made, [*words, "--", *shlex.split(self.settings)]]
 
 
@@ -83,15 +83,19 @@ class Ranking(NamedTuple):
 
 
 def ranking(measure: Measure, policies: Sequence[Policy], seed: int = 0) -> Ranking:
-    """Kendall's tau of a measure with success, over the policies that have the measure."""
+    """Kendall's tau of a measure with success, over the policies that have the measure; 0 where all of them are equal."""
     known = [policy for policy in policies if measure.name in policy.measures]
     scores = np.array([policy.measures[measure.name] for policy in known]) * (1 if measure.higher_is_better else -1)
     success = np.array([policy.success for policy in known])
     drawn = np.random.default_rng(seed).integers(len(known), size=(RESAMPLES, len(known)))
-    resampled = [kendalltau(scores[rows], success[rows]).statistic for rows in drawn]
-    low, high = np.nanquantile(resampled, [0.025, 0.975])
-    tau = kendalltau(scores, success).statistic
-    return Ranking(float(tau), float(low), float(high), len(known), float(success[scores.argmax()]))
+    low, high = np.quantile([tau(scores[rows], success[rows]) for rows in drawn], [0.025, 0.975])
+    return Ranking(tau(scores, success), float(low), float(high), len(known), float(success[scores.argmax()]))
+
+
+def tau(scores: np.ndarray, success: np.ndarray) -> float:
+    """Kendall's rank correlation; 0 if one of the two is constant."""
+    found = float(kendalltau(scores, success).statistic)
+    return 0.0 if np.isnan(found) else found
 
 
 def policies_of(run: Path) -> list[Policy]:
@@ -115,8 +119,8 @@ def tables(policies: Sequence[Policy]) -> tuple[Table, Table]:
         best = max(policy.success for policy in own)
         found = {name: ranking(measure, own) for name, measure in MEASURES.items() if any(name in one.measures for one in own)}
         for name, ranked in sorted(found.items(), key=lambda item: -item[1].tau):
-            tau = f"{ranked.tau:.2f} [{ranked.low:.2f}, {ranked.high:.2f}]"
-            rows.append([task, name, tau, ranked.policies, f"{100 * ranked.picked:.0f}", f"{100 * best:.0f}"])
+            interval = f"{ranked.tau:.2f} [{ranked.low:.2f}, {ranked.high:.2f}]"
+            rows.append([task, name, interval, ranked.policies, f"{100 * ranked.picked:.0f}", f"{100 * best:.0f}"])
             csv_rows.append([task, name, *(f"{value:.6g}" for value in (*ranked, best))])
     numbers = Table(["task", "measure", *Ranking._fields, "best"], csv_rows)
     shown = Table(["task", "measure", "tau", "policies", "picked", "best"], rows, notes=[MEANING], as_csv=numbers)

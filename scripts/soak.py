@@ -11,8 +11,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,34 +22,34 @@ from attack import faults, kills
 from attack.commands import Case, Place, prepare, snapshot
 
 
-class Count(NamedTuple):
-    """How often something was tried, and what came of it."""
+@dataclass
+class Count:
+    """How often a case was tried, how many processes were killed, and what came of it."""
 
-    name: str
-    tried: int
-    failures: list[str]
-    seconds: float
+    case: str
+    tried: int = 0
+    kills: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        found = "".join(f"\n  {text}" for text in self.failures)
+        return f"{self.case:20} {self.tried:4} tried, {self.kills:3} kills, {len(self.failures)} failed{found}"
 
 
 CASES: dict[str, Case] = {**kills.CASES, **faults.CASES}
 
 
-def attack(name: str, times: int, shared: Path, until: float, seed: int) -> Count:
-    """Try a case several times, each in a folder of its own; stops early when the time is over."""
-    failures, began, tried = [], time.monotonic(), 0
+def attack(count: Count, shared: Path, seed: int) -> None:
+    """Try a case once more, in a folder of its own."""
     before = snapshot(shared)
-    for number in range(times):
-        if time.monotonic() > until:
-            break
-        with tempfile.TemporaryDirectory(prefix="mvl-soak-") as folder:
-            found = CASES[name](Place(Path(folder), shared), np.random.default_rng([seed, number]))
-        tried += 1
-        failures += [f"{name} {number}: {text}" for text in found]
-        print(f"\r{name}: {tried}/{times}, {len(failures)} failures   ", end="", file=sys.stderr, flush=True)
-    if snapshot(shared) != before:
-        failures.append(f"{name}: a file outside its folder changed")
-    print(file=sys.stderr)
-    return Count(name, tried, failures, round(time.monotonic() - began, 1))
+    with tempfile.TemporaryDirectory(prefix="mvl-soak-") as folder:
+        place = Place(Path(folder), shared, [])
+        found = CASES[count.case](place, np.random.default_rng([seed, count.tried]))
+    found += ["a file outside its folder changed"] if snapshot(shared) != before else []
+    count.failures += [f"{count.tried}: {text}" for text in found]
+    count.tried += 1
+    count.kills += len(place.killed)
+    print(count, file=sys.stderr, flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,14 +64,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         prepare(shared)
         until = time.monotonic() + 60 * options.minutes
-        counts = [attack(name, options.times, shared, until, options.seed) for name in options.only]
+        counts = [Count(name) for name in options.only]
+        for one in counts * options.times:
+            if time.monotonic() < until:
+                attack(one, shared, options.seed)
     finally:
         shutil.rmtree(shared)
-    for count in counts:
-        print(f"{count.name:20} {count.tried:4} tried, {len(count.failures)} failed, {count.seconds:.0f} s")
-        print("".join(f"  {text}\n" for text in count.failures), end="")
+    print(*counts, sep="\n")
     if options.to:
-        rows = [{"case": count.name, "tried": count.tried, "failed": len(count.failures)} for count in counts]
+        rows = [{"case": one.case, "tried": one.tried, "kills": one.kills, "failed": len(one.failures)} for one in counts]
         options.to.write_text(json.dumps(rows, indent=1) + "\n")
     return int(any(count.failures for count in counts))
 

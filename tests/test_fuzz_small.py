@@ -1,19 +1,14 @@
 """The standing attack on what is read: a small round finds nothing, and it notices what it looks for."""
 
 import os
-import sys
 import time
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
 import fuzz
+import pytest
 
 
 @pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")  # Minari's writer
-@pytest.mark.parametrize(("target", "count"), [("experiments", 300), ("imports", 60)])
+@pytest.mark.parametrize(("target", "count"), [("experiments", 300), ("imports", 60), ("records", 80), ("frames", 200)])
 def test_a_small_round_finds_nothing(target, count, capsys):
     assert fuzz.main(["--only", target, "--count", str(count), "--seed", "5"]) == 0
     assert "wrong 0" in capsys.readouterr().out

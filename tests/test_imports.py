@@ -1,6 +1,8 @@
 """Data flows one way: a module imports only from what lies to its left."""
 
 import ast
+import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import mvl
 
 SOURCE = Path(mvl.__file__).parent
-PARTS = {"representations", "regularizers", "values", "policies"}
+PARTS = {"representations", "regularizers", "values", "policies", "encoders"}
 ORDER = [
     "errors",
     "checks",
@@ -98,7 +100,8 @@ def test_files_and_functions_stay_small(path):
     assert text.count("\n") <= 300
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
-            assert (node.end_lineno or 0) - node.lineno < 50, f"{node.name} is long"
+            documented = len((ast.get_docstring(node, clean=False) or "").splitlines())
+            assert (node.end_lineno or 0) - node.lineno - documented < 50, f"{node.name} is long"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -112,11 +115,26 @@ def test_optional_packages_are_imported_where_they_are_used(path):
         assert not {name.split(".")[0] for name in found} & OPTIONAL, f"line {node.lineno}"
 
 
-def test_public_names_exist():
+def test_public_names_exist_and_are_what_type_checkers_see():
     for name in mvl.__all__:
         assert getattr(mvl, name) is not None
+    assert sorted(mvl.__all__) == sorted(mvl._MODULES)
+    (block,) = [node for node in ast.parse((SOURCE / "__init__.py").read_text()).body if isinstance(node, ast.If)]
+    assert {alias.name: node.module for node in block.body for alias in node.names} == mvl._MODULES
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = mvl.nothing
+
+
+def test_the_package_shows_itself():
+    assert {name for name in dir(mvl) if not name.startswith("_")} == set(mvl.__all__)
+    for function in (mvl.train, mvl.train_more, mvl.evaluate, mvl.load_policy):
+        about = inspect.getdoc(function)
+        described = re.findall(r"^    \**(\w+): ", about.partition("Args:")[2].partition("Returns:")[0], re.M)
+        assert described == list(inspect.signature(function).parameters)
+        assert "Returns:" in about
+        assert ">>> " in about
+    for name in mvl.__all__:
+        assert inspect.getdoc(getattr(mvl, name)), name
 
 
 def test_the_command_and_the_workers_do_not_load_jax():

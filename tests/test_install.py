@@ -54,7 +54,7 @@ def test_the_lock_has_one_version_of_everything_on_every_python():
 
 def absent(python: str) -> set[str]:
     """Packages that are of other platforms, or that have no wheel for that Python and are not missed."""
-    return {"colorama", "httpx2-jsfetch"} | ({"labmaze"} if python == "3.13" else set())
+    return {"httpx2-jsfetch"} | ({"labmaze"} if python == "3.13" else set())
 
 
 def make(*words: object) -> "subprocess.CompletedProcess[str]":

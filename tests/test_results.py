@@ -16,7 +16,8 @@ from mvl.results import equal_time
 from mvl.studies import execution, outlook
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGES = "".join(page.read_text() for folder in (RESULTS, RESULTS.parent / "notes") for page in sorted(folder.glob("*.md")))
+FOLDERS = RESULTS, RESULTS.parent, RESULTS.parent / "notes"
+PAGES = "".join(page.read_text() for folder in FOLDERS for page in sorted(folder.glob("*.md")))
 SHOWN = re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", PAGES, re.S)
 
 
@@ -74,17 +75,28 @@ def test_committed_tables_are_those_of_the_committed_runs(name, untrained, tmp_p
     assert records.read_bytes() == (RESULTS / study.records).read_bytes()
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_study_is_a_command_that_works(name, untrained, tmp_path, monkeypatch):
-    study, words = STUDIES[name], [*STUDIES[name].words()]
-    if study.needs:
-        monkeypatch.chdir(tmp_path)
-        for place in ("examples", "docs"):
-            (tmp_path / place).symlink_to(RESULTS.parents[1] / place)
-        for command in study.prepare:
+@pytest.fixture(scope="module")
+def few_demonstrations(tmp_path_factory):
+    """A folder like the root of the repository, in which data of one's own is prepared, with a few episodes."""
+    root = tmp_path_factory.mktemp("root")
+    for place in ("examples", "docs"):
+        (root / place).symlink_to(RESULTS.parents[1] / place)
+
+    def prepare(study):
+        for command in study.prepare if not (root / study.needs).exists() else ():
             few = shlex.split(command.replace("--episodes 100", "--episodes 12"))
             python = ["-m", *few] if few[0] == "mvl" else few[1:]
-            assert subprocess.run([sys.executable, *python], capture_output=True).returncode == 0
+            assert subprocess.run([sys.executable, *python], capture_output=True, cwd=root).returncode == 0
+        return root
+
+    return prepare
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_is_a_command_that_works(name, untrained, few_demonstrations, tmp_path, monkeypatch):
+    study, words = STUDIES[name], [*STUDIES[name].words()]
+    if study.needs:
+        monkeypatch.chdir(few_demonstrations(study))
     cut = words.index("--") if "--" in words else len(words)
     assert main([*words[:cut], "--store", str(tmp_path), "--dry-run", *words[cut:]]) == 0
     assert (RESULTS / study.to).is_dir()

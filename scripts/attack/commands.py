@@ -18,6 +18,8 @@ TINY = [
     *("--steps", "200", "--steps-per-dispatch", "10", "--eval-every", "100", "--log-every", "50", "--save-every", "50"),
     *("--eval-episodes", "1", "--batch-size", "16", "--value.widths", "8", "--policy.widths", "8", "--plan", "none"),
 ]
+TEMPORARY = "temporary"
+"""Folder of a case for temporary files."""
 PATIENCE = 300.0
 """Seconds after which a command hangs."""
 
@@ -27,6 +29,8 @@ class Place(NamedTuple):
 
     own: Path
     shared: Path
+    killed: list[str]
+    """Commands and workers that were killed so far."""
 
 
 Case = Callable[[Place, np.random.Generator], list[str]]
@@ -72,9 +76,11 @@ def start(words: list[str], folder: Path, limit: int | None = None) -> subproces
     program = [sys.executable, "-m", "mvl", *words]
     if limit is not None:
         program = ["bash", "-c", f"trap '' XFSZ; ulimit -f {max(1, limit // 1024)}; exec \"$@\"", "mvl", *program]
+    temporary = folder / TEMPORARY
+    temporary.mkdir(exist_ok=True)
     return subprocess.Popen(
-        program, cwd=folder, text=True, start_new_session=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        program, cwd=folder, env={**os.environ, "TMPDIR": str(temporary)}, start_new_session=True,
+        text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
 
 
@@ -102,16 +108,23 @@ def kill(process: subprocess.Popen[str], only_it: bool = False) -> None:
     process.communicate()
 
 
-def run_killed(words: list[str], folder: Path, seconds: float, only_it: bool = False) -> bool:
+def run_killed(words: list[str], place: Place, seconds: float, only_it: bool = False) -> bool:
     """Start a command and kill it after so many seconds; returns if it was still running then."""
-    process = start(words, folder)
+    process = start(words, place.own)
     try:
         process.communicate(timeout=seconds)
         return False
     except subprocess.TimeoutExpired:
         kill(process, only_it)
+        place.killed.append(words[0])
         time.sleep(1.0 if only_it else 0.0)
         return True
+
+
+def leftovers(folder: Path) -> list[str]:
+    """What commands in a folder have left among temporary files, though the last one ended by itself."""
+    found = sorted(path.name for path in (folder / TEMPORARY).glob("*"))
+    return [f"{name} is left among temporary files" for name in found]
 
 
 def snapshot(folder: Path) -> dict[str, str]:

@@ -47,18 +47,24 @@ def write(folder: Path) -> None:
 def case(number: int, generator: np.random.Generator, written: Path, scratch: Path) -> str:
     """Outcome of one case: accepted, refused, or what went wrong."""
     content = json.loads((written / f"{NAMES[number % len(NAMES)]}.json").read_text())
-    changed = copy.deepcopy(content)
-    for _ in range(generator.integers(1, 4)):
-        places = list(leaves(changed))
-        inside, key = places[generator.integers(len(places))]
-        inside[key] = copy.deepcopy(VALUES[generator.integers(len(VALUES))])
+    odd = changed(content, generator)
     try:
-        Experiment.from_json(changed)
+        Experiment.from_json(odd)
         return "accepted"
     except MvlError as error:
         return "refused" if "\n" not in str(error) else f"refused in several lines: {error}"
     except Exception:
-        return f"foreign exception for {json.dumps(changed)}:\n{traceback.format_exc()}"
+        return f"foreign exception for {json.dumps(odd)}:\n{traceback.format_exc()}"
+
+
+def changed(content: dict[str, Any], generator: np.random.Generator) -> dict[str, Any]:
+    """The content with one to three entries changed, at any depth."""
+    made = copy.deepcopy(content)
+    for _ in range(generator.integers(1, 4)):
+        places = list(leaves(made))
+        inside, key = places[generator.integers(len(places))]
+        inside[key] = copy.deepcopy(VALUES[generator.integers(len(VALUES))])
+    return made
 
 
 def leaves(thing: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:

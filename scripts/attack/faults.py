@@ -8,17 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from attack.commands import Case, Place, end, run, snapshot, start, train
+from attack.commands import Case, Place, end, leftovers, run, snapshot, start, train
+from attack.kills import generate, import_demos, train_on
 
 
 def full_disk(place: Place, random: np.random.Generator) -> list[str]:
-    """A training that cannot write ends with a sentence, and continues to the same bytes when it can again."""
+    """A command that cannot write ends with a sentence, and when it can again, it ends with the same bytes."""
+    words, room = ((train_on, 60_000), (generate, 150_000), (import_demos, 20_000))[random.integers(3)]
     whole, broken = place.own / "whole", place.own / "broken"
-    found = run(train(whole, place.shared), place.own).wrong(0)
-    limited = run(train(broken, place.shared), place.own, limit=int(random.integers(2_000, 60_000)))
+    for folder in (whole, broken):
+        folder.mkdir()
+    found = run(words("whole", place), place.own).wrong(0)
+    limited = run(words("broken", place), place.own, limit=int(random.integers(2_000, room)))
     found += limited.wrong(0, 1, 2)
-    found += run(train(broken, place.shared), place.own).wrong(0)
-    return found + _different(whole, broken)
+    if limited.code:
+        found += run(words("broken", place), place.own).wrong(0)
+    return found + _different(whole, broken) + leftovers(place.own)
 
 
 def removed_folder(place: Place, random: np.random.Generator) -> list[str]:
@@ -33,12 +38,13 @@ def dead_worker(place: Place, random: np.random.Generator) -> list[str]:
     """An evaluation whose worker is killed starts another and gives the same result."""
     words = ["eval", str(place.shared / "run"), "--episodes", "4", "--workers", "1"]
     expected = run(words, place.own)
-    process, killed = start(words, place.own), False
+    process = start(words, place.own)
     until = time.monotonic() + 30
-    while not killed and process.poll() is None and time.monotonic() < until:
+    while not place.killed and process.poll() is None and time.monotonic() < until:
         for child in children(process.pid):
             time.sleep(float(random.uniform(0.0, 0.3)))
-            killed |= _kill(child)
+            if _kill(child):
+                place.killed.append("worker")
         time.sleep(0.02)
     got = end(process)
     same = got.out.splitlines()[-1:] == expected.out.splitlines()[-1:]

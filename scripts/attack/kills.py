@@ -9,40 +9,42 @@ from pathlib import Path
 
 import numpy as np
 
-from attack.commands import TASK, TINY, Case, Place, kill, run, run_killed, snapshot, start, train
+from attack.commands import TASK, TINY, Case, Place, kill, leftovers, run, run_killed, snapshot, start, train
 
 KILLS = 3
 """Per case."""
 
 
-def interrupted(words: Callable[[str, Place], list[str]], seconds: float, place: Place, random: np.random.Generator) -> list[str]:
-    """Kill the command for folder `broken` within so many seconds, again and again, then compare with folder `whole`."""
+def interrupted(words: Callable[[str, Place], list[str]], place: Place, random: np.random.Generator) -> list[str]:
+    """Kill the command for folder `broken` at any time of its work, again and again, then compare with folder `whole`."""
     whole, broken = place.own / "whole", place.own / "broken"
     for folder in (whole, broken):
         folder.mkdir()
+    began = time.monotonic()
     undisturbed = run(words("whole", place), place.own)
+    seconds = max(1.0, time.monotonic() - began)
     for _ in range(KILLS):
         alone = bool(random.integers(2))
-        if not run_killed(words("broken", place), place.own, float(random.uniform(0.2, seconds)), only_it=alone):
+        if not run_killed(words("broken", place), place, float(random.uniform(0.2, seconds)), only_it=alone):
             break
     found = undisturbed.wrong(0)
     before, after = snapshot(whole), snapshot(broken)
     if after != before:  # a command that was killed after its end would refuse to write the same files again
-        found += run(words("broken", place), place.own).wrong(0)
+        found += run(words("broken", place), place.own).wrong(0) + leftovers(place.own)
         after = snapshot(broken)
     found += [f"{name} differs" for name in before if after.get(name) != before[name]]
     return found + [f"{name} is left over" for name in after if name not in before]
 
 
-def _train(to: str, place: Place) -> list[str]:
+def train_on(to: str, place: Place) -> list[str]:
     return train(place.own / to / "run", place.shared)
 
 
-def _generate(to: str, place: Place) -> list[str]:
+def generate(to: str, place: Place) -> list[str]:
     return ["data", "generate", TASK, "--episodes", "6", "--data", str(place.own / to)]
 
 
-def _import(to: str, place: Place) -> list[str]:
+def import_demos(to: str, place: Place) -> list[str]:
     columns = ["--observations", "x", "y", "--actions", "u", "v", "--rescale"]
     return ["data", "import", str(place.shared / "demos"), "--to", str(place.own / to / "mine.npz"), *columns, "--overwrite"]
 
@@ -57,9 +59,9 @@ def evaluation(place: Place, random: np.random.Generator) -> list[str]:
     before = snapshot(place.shared)
     words = ["eval", str(place.shared / "run"), "--episodes", "2"]
     for _ in range(KILLS):
-        run_killed(words, place.own, float(random.uniform(0.2, 6.0)))
+        run_killed(words, place, float(random.uniform(0.2, 6.0)))
     found = run(words, place.own).wrong(0)
-    return found + (["the run changed"] if snapshot(place.shared) != before else [])
+    return found + (["the run changed"] if snapshot(place.shared) != before else []) + leftovers(place.own)
 
 
 def served(place: Place, random: np.random.Generator) -> list[str]:
@@ -72,12 +74,13 @@ def served(place: Place, random: np.random.Generator) -> list[str]:
         server = start(["serve", str(place.shared / "run"), "--port", port], place.own)
         try:
             wait_for(int(port))
-            run_killed(drive, place.own, float(random.uniform(0.5, 4.0)))
+            run_killed(drive, place, float(random.uniform(0.5, 4.0)))
             log = place.own / f"log{attempt}.npz"
             found += run([*drive, "--record", str(log)], place.own).wrong(0)
             logs.append(_first_action(log) if log.exists() else None)
         finally:
             kill(server)
+            place.killed.append("serve")
     first, second = logs
     same = first is not None and second is not None and np.array_equal(first, second)
     return found + ([] if same else ["the server answers differently after a kill"])
@@ -102,11 +105,11 @@ def wait_for(port: int, seconds: float = 60.0) -> None:
 SWEEP = ["sweep", "--tasks", TASK, "--recipes", "gcivl", "bc"]
 REPRODUCE = ["reproduce", "table1", "--rows", "pointmaze-medium", "--columns", "ORIG"]
 CASES: dict[str, Case] = {
-    "train": partial(interrupted, _train, 9.0),
-    "generate": partial(interrupted, _generate, 4.0),
-    "import": partial(interrupted, _import, 1.0),
-    "sweep": partial(interrupted, partial(_study, SWEEP), 15.0),
-    "reproduce": partial(interrupted, partial(_study, REPRODUCE), 10.0),
+    "train": partial(interrupted, train_on),
+    "generate": partial(interrupted, generate),
+    "import": partial(interrupted, import_demos),
+    "sweep": partial(interrupted, partial(_study, SWEEP)),
+    "reproduce": partial(interrupted, partial(_study, REPRODUCE)),
     "eval": evaluation,
     "serve and robot": served,
 }

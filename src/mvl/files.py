@@ -3,13 +3,16 @@
 import errno
 import fcntl
 import hashlib
+import json
 import os
+import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -17,17 +20,20 @@ from mvl.errors import MvlError, NoSpaceError
 
 PATIENCE = 2.0
 """Seconds to wait for a lock before a message is printed."""
+IN_USE = ".in-use"
+"""The file in a temporary folder whose lock says that its process lives."""
 LONGEST_NAME = 200
 """Longest file name in bytes; file systems allow 255, and the temporary name of `atomic` is longer than the final one."""
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yields a temporary path, which replaces `path` when the block ends without an error."""
+    """Yields a temporary path, which replaces `path` when the block ends without an error.
+
+    Unfinished files that killed processes have left for this `path` are removed first.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
-    partial = Path(name)
+    handle, partial = _begin(path)
     try:
         yield partial
         with open(partial, "rb") as file:
@@ -40,6 +46,44 @@ def atomic(path: Path) -> Iterator[Path]:
         raise
     finally:
         partial.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _begin(path: Path) -> tuple[int, Path]:
+    """A new temporary file beside `path`: its open handle, whose lock says that it is in use, and its own path."""
+    prefix, suffix = f".{path.name}.", path.suffix
+    for entry in list(os.scandir(path.parent)):
+        if entry.name.startswith(prefix) and re.fullmatch(r"[a-z0-9_]{8}", entry.name[len(prefix) :].removesuffix(suffix)):
+            with abandoned(Path(entry.path)) as found:
+                if found:
+                    os.unlink(entry.path)
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=suffix)
+        with suppress(OSError):  # a file system without locks: then nothing counts as abandoned
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.path.exists(name):
+            return handle, Path(name)
+        os.close(handle)  # another process took it for abandoned before it was locked
+
+
+@contextmanager
+def abandoned(file: Path) -> Iterator[bool]:
+    """Whether no process holds the lock on a file; within the block, this one does. False if that cannot be said."""
+    with ExitStack() as stack:
+        try:
+            handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            stack.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            found = stat.S_ISREG(os.fstat(handle).st_mode) and os.fstat(handle).st_uid == os.getuid()
+        except OSError:  # it is in use, gone or a link, or the file system has no locks
+            found = False
+        yield found
+
+
+def write_json(content: object, to: Path) -> None:
+    """Write JSON for people to read, one number a line, in place of what is there."""
+    with atomic(to) as partial:
+        partial.write_text(json.dumps(content, indent=1) + "\n")
 
 
 @contextmanager
@@ -159,10 +203,20 @@ def fingerprint(path: Path) -> str:
 
 
 @contextmanager
-def scratch_folder() -> Iterator[str]:
-    """Yields a temporary folder, removed afterwards, for files that simulators leave behind."""
-    folder = tempfile.mkdtemp(prefix="mvl-")
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def scratch_folder(place: Path | None = None, prefix: str = "mvl-") -> Iterator[str]:
+    """Yields a temporary folder, removed afterwards; those that killed processes have left at its place are removed first.
+
+    By default it is among the system's temporary files. A folder is in use while its lock file is locked.
+    """
+    for other in Path(place or tempfile.gettempdir()).glob(f"{prefix}*/{IN_USE}"):
+        with abandoned(other) as found:
+            if found and not other.parent.is_symlink():
+                shutil.rmtree(other.parent, ignore_errors=True)
+    folder = tempfile.mkdtemp(dir=place, prefix=prefix)
+    with open(Path(folder) / IN_USE, "xb") as lock:
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

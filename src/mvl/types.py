@@ -23,6 +23,10 @@ Encode: TypeAlias = Callable[["Array", "Array"], "Array"]
 """States (..., d) and goals (..., g) -> represented goals (..., k), which may depend on the states."""
 
 
+ImageShape: TypeAlias = tuple[int, int, int]
+"""Height, width and channels."""
+
+
 class Shapes(NamedTuple):
     """Sizes that a part needs to initialize its parameters."""
 
@@ -39,6 +43,8 @@ class Shapes(NamedTuple):
     """How many levels each dimension of an action has, 0 for a continuous one; empty: all are continuous."""
     chunk: int = 1
     """How many successive actions the policy answers at once."""
+    image: ImageShape | None = None
+    """Shape of an observation and of a goal, if these are images, whose bytes are then one vector; None: they are numbers."""
 
     @property
     def outputs(self) -> int:
@@ -123,13 +129,9 @@ class ActionHead(Protocol):
         """Numbers in the order of the outputs as actions."""
         ...
 
-
-class PolicyView(NamedTuple):
-    """What a policy uses of the rest: the representation, with parameters and random key bound, and the action head."""
-
-    encode: Encode
-    project: Callable[[Array], Array]  # any vector -> the nearest represented goal
-    head: ActionHead
+    def every_action(self) -> Array:
+        """All actions, (n, a), of one discrete dimension."""
+        ...
 
 
 Act: TypeAlias = Callable[["Array", "Array"], "Array"]
@@ -142,6 +144,16 @@ class ValueFunctions(NamedTuple):
     advantage: Callable[[Batch, Array, Encode], Array] | None  # batch, raw goals (batch, g), encoder -> (batch,)
     critic: Callable[[Array, Array, Array], Array] | None  # states, actions, represented goals -> (heads, ...)
     state_value: Callable[[Array, Array], Array] | None  # states, represented goals -> (heads, ...)
+
+
+class PolicyView(NamedTuple):
+    """What a policy uses of the rest, with parameters and random key bound."""
+
+    encode: Encode
+    project: Callable[[Array], Array]  # any vector -> the nearest represented goal
+    head: ActionHead
+    value: ValueFunctions = ValueFunctions(None, None, None)
+    """For policies that ask the value while they act."""
 
 
 def offered(value: object) -> frozenset[str]:
@@ -190,6 +202,30 @@ class HasSurface(Protocol):
     def surface(self, params: Params, batch: Batch) -> Field: ...
 
 
+@runtime_checkable
+class EncodesImages(Protocol):
+    """An encoder: what networks get in place of images. An encoder without these methods leaves observations as they are."""
+
+    size: int
+    """Length of a latent vector."""
+    fusion: str
+    """`early`: an observation is encoded together with its goal; `late`: every image alone."""
+    augment: float
+    """Probability that the images of a batch are shifted at random."""
+    shaped_by_regularizer: bool
+    """Whether the regularizer trains it."""
+
+    def init(self, key: Key, shape: ImageShape) -> Params: ...
+
+    def encode(self, params: Params, images: Array) -> Array:
+        """Latent vectors (n, size) of images (n, height, width, channels) of bytes."""
+        ...
+
+    def operations(self, shape: ImageShape) -> float:
+        """Floating-point operations for one image, roughly."""
+        ...
+
+
 class Regularizer(Protocol):
     """Axis 2: a penalty on the geometry of the value surface."""
 
@@ -214,6 +250,8 @@ class Value(Protocol):
     request: ClassVar[BatchRequest]
     crosses_goals: ClassVar[bool]
     """Whether it evaluates every state of a batch with every goal, so that represented goals must not depend on states."""
+    target_surface: ClassVar[bool]
+    """Whether all of its parameters have a target network, so that its surface has one; a value that does not say so has none."""
 
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 
@@ -240,6 +278,13 @@ class CountsSteps(Protocol):
     def steps_to_go(self, values: Array, discount: float) -> Array:
         """Steps to the goal, given what the state value or the critic says."""
         ...
+
+
+@runtime_checkable
+class ComparesActions(Protocol):
+    """A value or a policy that compares all actions, which needs data with one discrete action dimension."""
+
+    compares_actions: ClassVar[bool]
 
 
 class Policy(Protocol):

@@ -12,6 +12,8 @@ WRITERS = {
     "bench picture": (["bench", "--picture"], ".png"),
     "toy": (["toy", "--to"], ".svg"),
     "toy json": (["toy", "--json"], ".json"),
+    "lights": (["toy", "lights", "--to"], ".png"),
+    "lights json": (["toy", "lights", "--json"], ".json"),
     "report": (["report", "no-run", "-o"], ".html"),
     "plot": (["plot", "curve", "no-run", "-o"], ".png"),
     "expert": (["data", "expert", "ant", "--to"], ".safetensors"),
@@ -24,6 +26,7 @@ def idle(monkeypatch):
     for work in (
         "mvl.cli.bench._measured",
         "mvl.toy.figure.all_fields",
+        "mvl.toy.lights.learning.puzzle",
         "mvl.report.page.report",
         "mvl.tasks.walker.training.train_ant",
     ):

@@ -31,6 +31,7 @@ OPTIONS = {
     ("plot", "fan", "run"): {"task": COUNTS, "waypoints": COUNTS, "temperature": ("0", "-1", "nan", "inf")},
     ("plot", "compare", "run"): {"task": COUNTS, "rows": COUNTS},
     ("toy",): {"seed": SEEDS, "steps": (*COUNTS, "15")},
+    ("toy", "lights"): {"seeds": COUNTS, "steps": (*COUNTS, "150")},
     ("data", "generate", TASK): {"seed": SEEDS, "episodes": COUNTS, "workers": COUNTS},
     ("data", "expert", "ant", "--to", "walker"): {"steps": COUNTS, "seed": SEEDS},
     ("data", "import", "demos", "--to", "demos.npz"): {"held-out": SHARES, "every": COUNTS, "hz": ("0", "-1", "nan", "inf")},
@@ -47,7 +48,7 @@ SETTINGS = {
 
 WORK = (
     "mvl.runs.training.train_experiment", "mvl.runs.training.resume", "mvl.runs.restore.restore", "mvl.toy.figure.all_fields",
-    "mvl.data.generation.generate", "mvl.tasks.walker.training.train_ant",
+    "mvl.toy.lights.learning.all_learned", "mvl.data.generation.generate", "mvl.tasks.walker.training.train_ant",
     "mvl.data.imports.importing.import_data", "mvl.studies.execution.carry_out",
 )  # fmt: skip
 

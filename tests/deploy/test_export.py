@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from exported import ORIGIN, rover_run, walking_run, with_own_graph
+from exported import ORIGIN, choosing_run, rover_run, walking_run, with_own_graph
 
 import mvl
 import mvl.runtime
@@ -88,10 +89,20 @@ def test_every_representation_acts_and_values_as_the_run_does(name, folder):
     assert np.allclose(exported.value(states[0], goals), own.value(states[0], goals), atol=1e-5)
 
 
+@pytest.mark.parametrize(("recipe", "levels"), [("gcivl", 3), ("gcivl", 2), ("qrl", 3), ("gciql", 2)])
+def test_the_best_of_discrete_actions_is_chosen(recipe, levels, folder):
+    """By a value with an output for each (in place of GCIVL's), and by critics that are asked about each."""
+    run = choosing_run(folder / f"choice-{recipe}-{levels}", recipe, levels)
+    exported, own = mvl.runtime.load(export_onnx(run, folder / f"choice-{recipe}-{levels}.onnx")[0]), mvl.load_policy(run)
+    states, goals = np.random.default_rng(1).normal(size=(2, 20, 2))
+    assert np.array_equal(exported.act(states, goals), own.act(states, goals))
+    assert np.allclose(exported.value(states, goals), own.value(states, goals), atol=1e-5)
+
+
 def test_every_part_is_tried_above():
     assert {*REPRESENTATIONS} == {*registry.names("representation")}
-    assert {family.policy for family in FAMILIES.values()} == {*registry.names("policy")}
-    assert {family.value for family in FAMILIES.values()} == {*registry.names("value")}
+    assert {family.policy for family in FAMILIES.values()} | {"greedy"} == {*registry.names("policy")}
+    assert {family.value for family in FAMILIES.values()} | {"discrete_q"} == {*registry.names("value")}
 
 
 @pytest.mark.parametrize(
@@ -225,6 +236,16 @@ def test_parts_of_ones_own_are_refused_with_the_way_out(folder, monkeypatch):
     with pytest.raises(UsageError, match="VIP cannot be written as ONNX; register it with .* or use --format stablehlo"):
         export_onnx(run, folder / "own.onnx")
     assert not list(folder.glob("own.*"))
+
+
+def test_images_are_refused(folder, monkeypatch):
+    from mvl.deploy.export import exporting
+
+    description, *rest = exporting.restore(walking_run(folder / "seeing", "bc"))
+    seeing = replace(description, shapes=description.shapes._replace(image=(2, 1, 1)))
+    monkeypatch.setattr(exporting, "restore", lambda run: (seeing, *rest))
+    with pytest.raises(UsageError, match=r"learned from images, which are not exported; act with mvl.load_policy instead"):
+        export_onnx(folder / "seeing", folder / "seeing.onnx")
 
 
 def test_the_command_writes_and_refuses(planned, tmp_path, monkeypatch, capsys):

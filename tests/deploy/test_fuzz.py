@@ -7,70 +7,21 @@ import os
 import random
 import socket
 
-import msgpack
 import numpy as np
 import pytest
+from attack.frames import ARM, POINT, frame
 from serving import arm_run, served, serving
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from mvl.client import Client
-from mvl.deploy.messages import pack, unpack
+from mvl.deploy.messages import unpack
 
 FRAMES = int(os.environ.get("MVL_FUZZ_FRAMES", "300"))
-POINT = {"observation": np.float32([1, 2]), "goal": np.float32([3, 4]), "prompt": "corner"}
-ARM = {"observation/joint_position": np.float64([1000, 0]), "observation/gripper": 1, "goal": np.array([1000, 0, 1])}
-KEYS = ["observation", "observation/state", "observation/joint_position", "observation/gripper", "observation/x"]
-KEYS += ["goal", "goal/joint_position", "goal/gripper", "prompt", "timestamp", "reset", ""]
-DTYPES = ["<f4", ">f8", "|u1", "<i8", "|b1", "O", "<c8", "|V8", "<U3", "f4,f4", "(2,)f4", "<f3", "", "<f4" * 9]
-SIMPLE = [None, True, False, 0, -1, 2**63, 1e308, np.nan, -np.inf, "", "corner", "\0", b"\xff", [], {}, [[]], [0.5, 0.5]]
-NUMBERS = [0.0, 1.0, -5.0, np.nan, np.inf, 1e30]
 HANDSHAKE = (
     b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: MTIzNDU2Nzg5MDEyMzQ1Ng==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
-
-
-def damaged(draw, valid):
-    """A valid message with bytes changed, removed and inserted."""
-    frame = bytearray(pack(valid))
-    for _ in range(draw.randint(1, 6)):
-        place = draw.randrange(len(frame))
-        change = draw.randrange(3)
-        frame[place : place + (change != 0)] = b"" if change == 1 else draw.randbytes(1)
-    return bytes(frame)
-
-
-def thing(draw, depth=0):
-    """Any value that msgpack can hold, and descriptions of arrays that need not be true."""
-    kind = draw.randrange(5 if depth < 4 else 3)
-    if kind == 0:
-        return draw.choice(SIMPLE)
-    if kind == 1:
-        shape = [draw.choice([0, 1, 2, 3, -1, 2**40]) for _ in range(draw.randrange(4))]
-        data = draw.choice([draw.randbytes(draw.choice([0, 4, 8, 16])), "text", 7])
-        marker = draw.choice([b"__ndarray__", b"__npgeneric__"])
-        return {marker: True, b"data": data, b"dtype": draw.choice(DTYPES), b"shape": shape}
-    if kind == 2:
-        return np.array([draw.choice(NUMBERS) for _ in range(draw.choice([1, 2, 2, 2, 3]))], draw.choice("fd"))
-    if kind == 3:
-        return [thing(draw, depth + 1) for _ in range(draw.randrange(4))]
-    return {draw.choice(KEYS): thing(draw, depth + 1) for _ in range(draw.randrange(3))}
-
-
-def packed(draw, valid):
-    """A valid message or none, with some entries that are anything."""
-    message = {**draw.choice([valid, {}]), **{draw.choice(KEYS): thing(draw) for _ in range(draw.randrange(4))}}
-    array = lambda one: {b"__ndarray__": True, b"data": one.tobytes(), b"dtype": one.dtype.str, b"shape": list(one.shape)}
-    return msgpack.packb(message, default=array)
-
-
-def text(draw, valid):
-    return "".join(chr(draw.randrange(0xD800)) for _ in range(draw.randrange(20)))
-
-
-def noise(draw, valid):
-    return draw.randbytes(draw.randrange(200))
 
 
 def check_answer(answer, actions):
@@ -100,8 +51,7 @@ def test_random_frames_are_answered_or_refused(policy, valid, request, capsys):
             if connection is None:
                 connection = connect(address, compression=None)
                 connection.recv(timeout=10)
-            make = draw.choice([damaged, packed, packed, text, noise])
-            connection.send(make(draw, valid))
+            connection.send(frame(draw, valid))
             answer = connection.recv(timeout=10)
             check_answer(answer, offered.actions)
             answered += isinstance(answer, bytes)

@@ -19,7 +19,7 @@ TASK = "pointmaze-medium-navigate-v0"
 def oracle(maze):
     """Walk along the maze's own shortest paths."""
 
-    def act(observations, goals, numbers, time):
+    def act(observations, goals, numbers, time, over):
         flat, targets = observations.reshape(-1, 2), goals.reshape(-1, 2)
         moves = []
         for here, goal in zip(flat, targets, strict=True):
@@ -39,11 +39,19 @@ def maze():
 
 
 def test_the_oracle_reaches_every_goal_whatever_the_number_of_workers(maze):
-    results = []
+    results, over = [], []
+    walk = oracle(maze)
+
+    def seeing(*given):
+        over.append(given[-1])
+        return walk(*given)
+
     for workers in (1, 2):
         with Environments(find_task(TASK), workers) as environments:
-            results.append(play(oracle(maze), environments, seeds=2, episodes=1, seed=(0, 0), record=True))
+            over.clear()
+            results.append(play(seeing, environments, seeds=2, episodes=1, seed=(0, 0), record=True))
     one, two = results
+    assert all((known == (two.lengths[..., 0] <= time)).all() for time, known in enumerate(over))
     assert one.success.shape == (2, 5, 1)
     assert one.success.all()
     assert one.overall.tolist() == [1.0, 1.0]
@@ -59,7 +67,7 @@ def test_the_oracle_reaches_every_goal_whatever_the_number_of_workers(maze):
 
 def test_an_idle_policy_fails_after_the_episode_limit():
     with Environments(find_task(TASK), 1) as environments:
-        played = play(lambda o, g, n, t: np.zeros_like(o), environments, seeds=1, episodes=1, seed=(0, 0))
+        played = play(lambda o, g, n, t, over: np.zeros_like(o), environments, seeds=1, episodes=1, seed=(0, 0))
     assert not played.success.any()
     assert (played.lengths == 1000).all()
 
@@ -102,10 +110,10 @@ def test_killed_workers_are_replaced_and_their_episodes_are_the_same(maze, capfd
     """One dies before an evaluation, another in the middle of its episodes."""
     walk = oracle(maze)
 
-    def killing(observations, goals, numbers, time):
+    def killing(observations, goals, numbers, time, over):
         if time == 20:
             kill(environments, 1)
-        return walk(observations, goals, numbers, time)
+        return walk(observations, goals, numbers, time, over)
 
     with Environments(find_task(TASK), 2) as environments:
         whole = [play(walk, environments, seeds=1, episodes=1, seed=(number,), record=True) for number in range(2)]

@@ -11,7 +11,7 @@ from mvl.data.inputs import Inputs
 from mvl.data.signals import Signal, Signals
 from mvl.planning.graph import Places
 from mvl.planning.roadmap import Graph
-from mvl.recipes.recipe import Learning
+from mvl.recipes.recipe import Learning, make_part
 from mvl.runs.folder import RunFolder
 from mvl.runs.planning import build_followers
 from mvl.runs.restore import restore
@@ -41,6 +41,15 @@ def rover_run(path, name="gcivl", history=1, chunk=1, choices=True):
     return untrained(path, recipe, task="rover.npz", simulated=False, shapes=shapes, name=name, data=data)
 
 
+def choosing_run(path, recipe, levels):
+    """A run with one discrete action dimension, of which the policy takes the best level."""
+    made = (
+        small_recipe(recipe, value=make_part("value", "discrete_q", widths=(16,))) if recipe == "gcivl" else small_recipe(recipe)
+    )
+    made = replace(made, policy=make_part("policy", "greedy"))
+    return untrained(path, made, shapes=(2, 1 if levels == 2 else levels, 2, 0, True, (levels,)), name=recipe)
+
+
 def with_own_graph(run, nodes=40):
     """Give a run a graph over random states, in which half of all pairs are near as its own value has it."""
     description, learner, state = restore(run)
@@ -49,6 +58,11 @@ def with_own_graph(run, nodes=40):
     goals, ends = draw.uniform(-2, 2, (2, nodes, shapes.goal)).astype(np.float32)
     places = Places(states, goals, starts, ends)
     build_followers(
-        replace(Graph(), nodes=description.experiment.schedule.plan_nodes), places, learner, state, RunFolder(run).graph_file
+        description,
+        replace(Graph(), nodes=description.experiment.schedule.plan_nodes),
+        places,
+        learner,
+        state,
+        RunFolder(run).graph_file,
     )
     return run

@@ -1,6 +1,6 @@
 """The composition: what sends gradient where, how the copies move, what a step does."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import jax
@@ -148,6 +148,34 @@ def test_an_unregularized_recipe_is_the_mollified_one_at_weight_zero(rows):
     b, _ = zero.steps(zero.init(start), rows, 1)
     for left, right in zip(jax.tree.leaves(a.params), jax.tree.leaves(b.params), strict=True):
         assert np.allclose(left, right, atol=1e-7)
+
+
+def test_the_regularizer_starts_at_its_step(rows):
+    """Until then training is that without its weight."""
+    part = Mollified(weight=50.0, cost=0.0)
+    recipe = small_recipe("gcivl-mvl", regularizer=part)
+    late = replace(recipe, learning=replace(recipe.learning, regularizer_start=2))
+    without = replace(recipe, regularizer=replace(part, weight=0.0))
+    ends = {}
+    for name, made in (("late", late), ("without", without)):
+        learner = Learner(made, SHAPES)
+        steps = [jax.jit(lambda state, learner=learner, n=n: learner.steps(state, rows, n)[0]) for n in (2, 3)]
+        state = learner.init(jnp.asarray(0))
+        ends[name] = [jax.tree.leaves(step(state).params.value) for step in steps]
+    for same, wanted in enumerate((True, False)):
+        pairs = zip(ends["late"][same], ends["without"][same], strict=True)
+        assert all(np.allclose(a, b, atol=1e-6) for a, b in pairs) == wanted
+
+
+def test_the_field_of_the_target_networks_is_theirs(rows, key):
+    learner = Learner(small_recipe("gcivl-mvl"), SHAPES)
+    state, other = learner.init(jnp.asarray(0)), learner.init(jnp.asarray(1))
+    batch = learner.sample(rows, key)
+    field = learner.field(state.params, batch, key, other.targets)
+    copied = learner.field(other.params, batch, key)
+    assert copied.target_at is None
+    assert np.allclose(field.target_at(field.points, field.goals), copied.here, atol=1e-6)
+    assert not np.allclose(field.here, copied.here)
 
 
 def test_value_of_a_state_is_the_mean_of_the_heads(key):

@@ -197,3 +197,18 @@ def test_the_node_beyond_a_gap_is_pursued_once_the_one_before_it_is_reached():
     follower.begin(states[:1], states[3:])
     assert follower.subgoals(states[:1])[0, 0] == 8.0
     assert follower.subgoals(np.array([[5.0]]))[0, 0] == 36.0, "a node 3 steps away counts as reached"
+
+
+def test_an_episode_that_is_over_is_not_planned_again():
+    """It stands still, and would look stuck; the others are planned as without it."""
+    maze, graph = Maze(SNAKE), Graph(steps=1, patience=1)
+    starts, goals = maze.states[:2], maze.states[-2:]
+    follower, all_running = maze.follower(graph), maze.follower(graph)
+    over = np.array([True, False])
+    for planner in (follower, all_running):
+        planner.begin(starts, goals)
+    for _ in range(10):
+        found, expected = follower.subgoals(starts, over), all_running.subgoals(starts)
+        assert np.array_equal(found[1], expected[1])
+    assert set(all_running.factors) == {0, 1}
+    assert set(follower.factors) == {1}

@@ -1,7 +1,9 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import jax
 import pytest
 
+from mvl import registry
 from mvl.errors import UsageError
 from mvl.policies.advantage_weighted import AdvantageWeighted
 from mvl.recipes.presets import DEFAULT, PRESETS, Schedule, named_recipe
@@ -9,7 +11,8 @@ from mvl.recipes.recipe import Recipe, make_part
 from mvl.regularizers.mollified import Mollified
 from mvl.regularizers.none import Unregularized
 from mvl.representations.identity import Identity
-from mvl.tasks import find_task
+from mvl.tasks import Task, find_task
+from mvl.types import Shapes, offered
 from mvl.values.absent import Absent
 from mvl.values.implicit_v import ImplicitV
 
@@ -219,3 +222,39 @@ def test_the_default_preset_plans_on_mazes_where_the_value_counts_steps():
     plans = {(name, str(task)): named_recipe(name, DEFAULT, task)[1].plan for name, task in pairs}
     assert {key for key, plan in plans.items() if plan == "graph"} == {("gcivl", str(maze))}
     assert named_recipe("gcivl", "cpu", maze)[1].plan == "none"
+
+
+@pytest.mark.parametrize("name", ["crl-mvl", "gciql-mvl", "qrl-mvl"])
+def test_neighbors_by_the_target_network_need_a_value_that_has_one(name):
+    recipe, _ = named_recipe(name, "cpu")
+    with pytest.raises(
+        UsageError, match="needs a target network of the surface, which value .* has not; values that do: implicit_v"
+    ):
+        replace(recipe, regularizer=Mollified(through="target"))
+
+
+def test_the_surface_of_dual_has_no_target_network():
+    recipe, _ = named_recipe("dual-mvl", "cpu")
+    made = replace(recipe, regularizer=Mollified(through="target"))
+    with pytest.raises(UsageError, match="which representation dual has not; choose regularized=downstream"):
+        replace(made, representation=replace(made.representation, regularized="both"))
+
+
+@pytest.mark.parametrize("name", registry.names("value"))
+def test_values_say_whether_all_their_parameters_have_a_target_network(name):
+    part = make_part("value", name)
+    params = jax.eval_shape(lambda: part.init(jax.random.key(0), Shapes(4, 2, 4, 4)))
+    same = jax.tree.structure(jax.eval_shape(part.targets, params)) == jax.tree.structure(params)
+    assert getattr(part, "target_surface", False) == (same and bool(offered(part)))
+
+
+def test_data_of_ones_own_has_regularizers_of_its_own(monkeypatch):
+    mine = {"mollified": {"weight": 3.0, "cost": "auto"}, "slope": {"weight": 0.2}}
+    monkeypatch.setitem(PRESETS, "cpu", replace(PRESETS["cpu"], own_data=mine))
+    own, published = (
+        {suffix: named_recipe(f"gcivl-{suffix}", "cpu", task)[0].regularizer for suffix in ("mvl", "slope")}
+        for task in (Task(data="mine.npz"), find_task("pointmaze-medium-navigate"))
+    )
+    assert (own["mvl"].weight, own["mvl"].cost, own["slope"].weight) == (3.0, "auto", 0.2)
+    assert own["mvl"].samples == published["mvl"].samples == 4  # the rest is the preset's
+    assert (published["mvl"].weight, published["mvl"].cost, published["slope"].weight) == (10.0, 1.0, 1.0)

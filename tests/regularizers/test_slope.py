@@ -85,6 +85,15 @@ def test_sides(key):
     assert costs["below"] == pytest.approx([0.0, 0.25], abs=2e-3)
 
 
+def test_one_side_alone_keeps_the_noise_of_the_estimate(key):
+    """A slope of exactly c in 30 dimensions, two pairs: the numbers of docs/parts.md, by draws of the squared share."""
+    lengths = np.sqrt(15 * np.random.default_rng(0).beta(1, 14, 400_000)) / shrinkage(30, 2)
+    field = plane(1.0, 30, count=20_000)
+    for side, expected, excess in (("above", 0.14, lengths - 1), ("below", 0.11, 1 - lengths)):
+        assert np.square(np.maximum(excess, 0)).mean() == pytest.approx(expected, abs=5e-3)
+        assert float(Slope(side=side)(field, key)[0]) == pytest.approx(expected, abs=1e-2)
+
+
 def test_gradient_by_hand_and_finite_where_flat(key):
     """V = w x in one dimension: d/dw (|w| - 1)^2 = 2 (w - 1); at w = 0 it must be finite."""
     points = jnp.ones((4, 1))

@@ -36,7 +36,7 @@ def test_runs_of_one_experiment_are_one_entry_and_two_more_for_plans(recorded):
 
 def test_a_record_keeps_its_memory_when_it_is_unpacked_and_kept_again(recorded, tmp_path):
     (first, _) = records.read(recorded)
-    first.unpack(tmp_path / "again")
+    first.unpack(tmp_path / "again", first.description.experiment)
     assert records.Record.of_run(tmp_path / "again").line == first.line
 
 

@@ -8,10 +8,12 @@ from made_runs import TASK, experiment, made_run
 from scipy.sparse import csr_matrix
 from untrained import untrained_by_name
 
+from mvl.errors import UsageError
 from mvl.planning.roadmap import Roadmap
 from mvl.results import planned
 from mvl.results.planned import measure_plans, parts_of, planned_table, plans_of, through_walls
 from mvl.results.results import Result
+from mvl.runs.folder import RunFolder
 from mvl.studies.job import folder_of
 from mvl.studies.plan import Cell
 from mvl.studies.store import runs_of
@@ -64,3 +66,13 @@ def test_parts_are_joined_by_short_edges_in_both_directions():
     edges[2, 3] = edges[3, 2] = 5.0
     assert parts_of(Roadmap(places, places, csr_matrix(edges), 1.0), 10) == 2
     assert parts_of(Roadmap(places, places, csr_matrix(edges), 1.0), 30) == 1
+
+
+def test_a_graph_that_cannot_be_built_again_is_kept(tmp_path):
+    """Without its data a run cannot be measured, but plans on as before."""
+    run = untrained_by_name(tmp_path / "run", TASK)
+    file = RunFolder(run).graph_file
+    file.write_bytes(b"a graph")
+    with pytest.raises(UsageError, match="was trained on arrays"):
+        measure_plans(run)
+    assert file.read_bytes() == b"a graph"

@@ -229,6 +229,22 @@ def test_resuming_with_another_arithmetic_is_said(run, monkeypatch, capsys):
     assert f"the run continues with another arithmetic ({now}): its last digits will differ" in capsys.readouterr().err
 
 
+def test_a_run_of_a_newer_version_is_refused(run, capsys):
+    file = run / "run.json"
+    described = json.loads(file.read_text())
+    assert described["format"] == 1
+    before = contents(run)
+    file.write_text(json.dumps({**described, "format": 2}))
+    assert main(["train", "--resume", str(run), "--steps", "60"]) == 1
+    told = f"mvl: {file}: written by a newer mvl (format 2, this one reads 1); update with: pip install --upgrade mollified"
+    assert capsys.readouterr().err.splitlines()[-1].startswith(told)
+    assert {**contents(run), "run.json": before["run.json"]} == before
+    for wrong in ({"format": "1"}, {"format": 0}, {"format": True}):
+        file.write_text(json.dumps({**described, **wrong}))
+        with pytest.raises(DamagedError, match=r"run.json: cannot be read"):
+            RunFolder.open(run)
+
+
 def test_a_description_has_the_ranges_of_the_observations(dataset):
     from mvl.runs.data import origin_of
 

@@ -1,5 +1,6 @@
 """Planning from the run folder: in training, in evaluation, in a loaded policy, and without the data."""
 
+import json
 import shutil
 
 import numpy as np
@@ -10,7 +11,9 @@ import mvl
 from conftest import small_recipe
 from mvl.cli import main
 from mvl.data.dataset import Dataset
-from mvl.errors import DataError, UsageError
+from mvl.errors import DamagedError, DataError, UsageError
+from mvl.learn import checkpoint
+from mvl.planning import storage
 from mvl.planning.graph import Places
 from mvl.planning.roadmap import Graph
 from mvl.runs import metrics
@@ -52,6 +55,33 @@ def test_without_its_graph_the_data_is_read_again_and_gives_the_same_plans(run, 
     assert (copied / "graph.safetensors").read_bytes() == before
 
 
+def another_seed(run):
+    """Give a run other parameters, at the same step."""
+    arrays, notes = checkpoint.load_arrays(run / "checkpoint.safetensors")
+    changed = {name: 2 * array if name.startswith("params") else array for name, array in arrays.items()}
+    checkpoint.save(run / "checkpoint.safetensors", changed, {"sizes": notes["sizes"]})
+
+
+def other_data(run):
+    described = json.loads((run / "run.json").read_text())
+    described["data"]["sha256"] = "0" * 64
+    (run / "run.json").write_text(json.dumps(described))
+
+
+def other_sizes(run):
+    stored = storage.load(run / "graph.safetensors")
+    wider = Places(*(np.hstack([array, array]) for array in stored.places))
+    storage.save(run / "graph.safetensors", stored._replace(places=wider))
+
+
+@pytest.mark.parametrize("change", [another_seed, other_data, other_sizes])
+def test_the_graph_of_another_run_is_refused(change, run, tmp_path):
+    copied = shutil.copytree(run, tmp_path / "copied")
+    change(copied)
+    with pytest.raises(DamagedError, match=r"graph.safetensors: it is the graph of another run; remove it, and it is made again"):
+        mvl.load_policy(copied)
+
+
 def test_resumed_it_equals_an_unbroken_run(run, data, tmp_path):
     path = tmp_path / "two"
     mvl.train(TASK, small_recipe(), run=path, data=data, seeds=2, steps=20, workers=1, **SCHEDULE, **PLAN)
@@ -83,6 +113,12 @@ def test_commands_plan(run, tmp_path, capsys):
     assert "overall" in capsys.readouterr().out
     main(["plot", "graph", str(run), "-o", str(tmp_path / "graph.png"), "--episodes", "1", "--task", "2"])
     assert (tmp_path / "graph.png").stat().st_size > 10_000
+
+
+def test_episodes_too_short_to_calibrate_are_refused_before_a_run_is_made(data, tmp_path):
+    with pytest.raises(DataError, match="no episode has 300 steps; plan with a smaller --plan-steps"):
+        mvl.train(TASK, small_recipe(), run=tmp_path / "run", data=data, steps=20, **SCHEDULE, **PLAN | {"plan_steps": 300})
+    assert not (tmp_path / "run").exists()
 
 
 def test_episodes_too_short_to_calibrate_are_refused():

@@ -13,6 +13,7 @@ from mvl.cli import main
 from mvl.learn import checkpoint
 from mvl.results import equal_time, surfaces
 from mvl.results.geometry import Geometry
+from mvl.runs.judging import saved_measures
 from mvl.studies import execution, outlook
 from mvl.studies.job import folder_of
 from mvl.studies.records import keep
@@ -51,6 +52,21 @@ COMMANDS = {
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file and folder below one."""
     return {str(path): path.read_bytes() if path.is_file() else b"" for path in sorted(folder.rglob("*"))}
+
+
+def test_records_have_the_measures_that_were_chosen_by(finished, tmp_path, monkeypatch, capsys):
+    def judged(run, save=True):
+        (run / "held_out.json").write_text('{"step": 30000, "seeds": [0], "measures": {"model-success": [0.5]}}')
+        return saved_measures(run)
+
+    file = tmp_path / "runs.jsonl"
+    words = [*COMMANDS["tune"][0], "--seeds", "1", "--by", "model-success", "--records", str(file)]
+    with monkeypatch.context() as patch:
+        patch.setattr("mvl.results.results.measures_of", judged)
+        assert main([*words, "--store", str(finished)]) == 0
+    assert [json.loads(line)["held_out"]["measures"] for line in file.read_text().splitlines()] == [{"model-success": [0.5]}] * 2
+    assert main([*words, "--store", str(tmp_path / "other")]) == 0  # where there are no checkpoints to measure by
+    assert "chosen on" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "/x", ".x", "", "a b", "x\n"])

@@ -101,19 +101,36 @@ def test_a_run_of_parts_that_are_not_installed_stays_in_the_file(tmp_path, runs)
     assert file.read_text().count("\n") == 4
 
 
+def test_a_record_of_own_data_counts_wherever_the_same_file_lies(tmp_path):
+    first, second, file = tmp_path / "first" / "mine.npz", tmp_path / "second" / "mine.npz", tmp_path / "runs.jsonl"
+    for path in (first, second):
+        path.parent.mkdir()
+    of, elsewhere = (experiment(task=str(path)) for path in (first, second))
+    run = made_run(folder_of(of, tmp_path / "store") / "seeds-0", of, [0])
+    records.keep([run], file)
+    assert str(tmp_path) not in file.read_text()
+    assert records.take_in(records.read(file), tmp_path / "other", [elsewhere]) == 1  # there is no file to compare with
+    assert list(runs_of(elsewhere, tmp_path / "other", None).finished) == [0]
+    records.check_equal(records.read(file), tmp_path / "other", [elsewhere])
+    second.write_bytes(b"another file of that name")
+    assert records.take_in(records.read(file), tmp_path / "third", [elsewhere]) == 0
+
+
 def changed(line, **values):
     return json.dumps({**json.loads(line), **values})
 
 
 BROKEN = {
     "truncated": (lambda line: line[:100], "Unterminated string"),
-    "a row of metrics": (lambda line: '{"step": 3, "seed": 0}', "KeyError('seeds')"),
+    "a row of metrics": (lambda line: '{"step": 3, "seed": 0}', "KeyError('format')"),
     "another kind of JSON": (lambda line: "[1, 2]", "TypeError"),
     "empty": (lambda line: "", "Expecting value"),
     "unfinished": (lambda line: changed(line, evaluations=json.loads(line)["evaluations"][:-1]), "step 30000 is missing"),
     "without success": (lambda line: line.replace('"overall"', '"over"'), "KeyError('overall')"),
     "another seed": (lambda line: changed(line, seeds=[5]), "a seed that is not the run's"),
     "without time": (lambda line: changed(line, seconds=float("nan")), "seconds is not a number"),
+    "a newer version": (lambda line: changed(line, format=2), "a newer mvl wrote format 2, this one reads 1"),
+    "no version": (lambda line: changed(line, format=-0.5), "format -0.5"),
     "a merge": (lambda line: "<<<<<<< HEAD", "Expecting value"),
 }
 

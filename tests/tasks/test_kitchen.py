@@ -110,7 +110,7 @@ def test_the_arm_moves_as_in_mujoco_3_11(kitchen):
 
 
 def test_four_scores_for_every_episode_whatever_the_number_of_workers():
-    def act(observations, goals, numbers, time):
+    def act(observations, goals, numbers, time, over):
         waves = np.sin(0.1 * time + numbers[None, :, None] + np.arange(9))
         return np.broadcast_to(waves, (*observations.shape[:2], 9))
 
@@ -144,7 +144,7 @@ def test_scores_stand_in_the_order_of_subtasks_and_episodes():
             done = [[True, False, False, True], [True, True, False, False]]
             return np.zeros((2, 30)), np.array([True, True]), np.array(done)
 
-    played = play(lambda o, g, n, t: o[..., :9], Standin(), seeds=1, episodes=2, seed=(0, 0))
+    played = play(lambda o, g, n, t, over: o[..., :9], Standin(), seeds=1, episodes=2, seed=(0, 0))
     assert played.per_task.tolist() == [[1.0, 0.5, 0.0, 0.5]]
     assert played.overall.tolist() == [0.5]
 

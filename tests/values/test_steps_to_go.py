@@ -11,13 +11,13 @@ STEPS = np.array([1.0, 5.0, 40.0, 200.0])
 DISCOUNT = 0.99
 
 
-@pytest.mark.parametrize("name", ["implicit_v", "implicit_q"])
+@pytest.mark.parametrize("name", ["implicit_v", "implicit_q", "discrete_q"])
 def test_discounted_values(name):
     values = -(1 - DISCOUNT**STEPS) / (1 - DISCOUNT)
     assert np.allclose(make_part("value", name).steps_to_go(jnp.asarray(values), DISCOUNT), STEPS, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["implicit_v", "implicit_q"])
+@pytest.mark.parametrize("name", ["implicit_v", "implicit_q", "discrete_q"])
 def test_impossible_values_are_clipped(name):
     never, here = make_part("value", name).steps_to_go(jnp.asarray([-500.0, 3.0]), DISCOUNT)
     assert 1000 < float(never) < 2000

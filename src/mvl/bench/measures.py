@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -12,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mvl.files import scratch_folder
 from mvl.machine import largest_memory
 from mvl.processes import python_module
 
@@ -122,7 +122,7 @@ def evaluation(episodes: int = 50) -> Measurement:
 def command(*arguments: str, until: str | None = None) -> Measurement:
     """Seconds of an `mvl` command, or seconds until it prints the text `until`."""
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         given = [argument.replace("FOLDER", folder) for argument in arguments]
         process = subprocess.Popen(python_module("mvl", *given), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert process.stdout is not None
@@ -143,7 +143,7 @@ def arriving(nodes: int = 2000, steps: int = 30_000, *generate: str) -> Measurem
     from mvl.runs.training import train
 
     task = "pointmaze-medium-navigate-v0"
-    with tempfile.TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
+    with scratch_folder() as folder, redirect_stdout(sys.stderr):
         subprocess.run(python_module("mvl", "data", "generate", task, "--data", folder, *generate), stdout=sys.stderr, check=True)
         schedule: dict[str, Any] = {"steps": steps, "eval_every": 2_000, "eval_episodes": 10, "plan_nodes": nodes}
         run = train(task, "gcivl-slope", run=Path(folder) / "run", data=folder, **schedule)
@@ -188,7 +188,7 @@ def _exported(run: Path) -> Measurement:
     from mvl.deploy.export.exporting import export_onnx
     from mvl.deploy.policy import load_policy
 
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         file = export_onnx(run, Path(folder) / "policy.onnx", plan="graph")[0]
         plain, planned = (_acting(runtime.load(file, plan=plan)) for plan in ("none", "graph"))
     own = _acting(load_policy(run, plan="none"))["act"]
@@ -208,7 +208,7 @@ def training_memory(data: str) -> Measurement:
     """Largest memory of a training run, in bytes."""
     from mvl.runs.training import train
 
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         train(Path(data), "gcivl-mvl", run=Path(folder) / "run", steps=1000, eval_every=1000, log_every=1000, save_every=1000)
     return {"bytes": largest_memory()}
 

@@ -21,7 +21,7 @@ COMMANDS = {
     "video": "Film a run's policy: an mp4 per task.",
     "data": "Generate, download, import and check datasets.",
     "plot": "Draw runs: value contours, action directions, learning curves, grids.",
-    "toy": "Exact and learned distances to a goal behind one obstacle.",
+    "toy": "Exact and learned distances: behind one obstacle, or on Lights-Out boards (mvl toy lights).",
     "recipes": "List the recipes and the parts they are made of.",
     "reproduce": "Train the runs of a table of the paper; print ours beside the paper's.",
     "sweep": "Train every combination of tasks, recipes and settings; print one table.",

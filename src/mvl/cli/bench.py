@@ -66,11 +66,11 @@ def _check_targets(options: Namespace) -> None:
 
 def _measured(only: str | None) -> dict[str, object]:
     """All measurements, or only one kind, as JSON; prints each when it is made."""
-    import tempfile
 
     from mvl.bench.bars import all_bars
     from mvl.bench.growth import growth, recipes
     from mvl.bench.machine import million_rows
+    from mvl.files import scratch_folder
     from mvl.machine import core_numbers
     from mvl.runs.folder import versions
 
@@ -78,7 +78,7 @@ def _measured(only: str | None) -> dict[str, object]:
     report: Callable[[str], None] = lambda line: print(line, flush=True)
     figures: dict[str, object] = {"versions": versions(), "cores": len(cores), "bars": [], "growth": {}, "recipes": {}}
     if only in (None, "bars"):
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder() as folder:
             bars, figures["behind"] = all_bars(million_rows(Path(folder)), cores, lambda bar: report(str(bar)))
         figures["bars"] = [{**asdict(bar), "passes": bar.passes} for bar in bars]
     if only in (None, "growth"):

@@ -4,12 +4,12 @@ from argparse import Namespace
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mvl.cli import extra_tables
 from mvl.cli.parser import Parser, add_env, add_own_code, count, not_negative, own_task, share
 from mvl.errors import MvlError, UsageError
+from mvl.files import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +108,7 @@ def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) ->
 
 def _held_out(cell: "Cell", share: float | None) -> "Cell":
     """The cell with this share of the episodes held out for validation, if a share is given."""
-    if cell.experiment is None or share is None:
+    if share is None:
         return cell
     return replace(cell, experiment=replace(cell.experiment, data=replace(cell.experiment.data, held_out=share)))
 
@@ -146,7 +146,7 @@ def _dry_run(plan: "Plan", options: Namespace, engine: "Engine | None", targets:
     from mvl.results.results import results
     from mvl.studies import execution, records
 
-    with TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         if options.records:
             records.take_in(records.read(options.records), Path(folder), plan.experiments)
             plan = replace(plan, unpacked=Path(folder))

@@ -1,4 +1,4 @@
-"""`mvl toy`: exact and learned distances to a goal behind one obstacle."""
+"""`mvl toy`: exact and learned distances to a goal behind one obstacle; `mvl toy lights`: those of a puzzle."""
 
 from pathlib import Path
 
@@ -7,10 +7,14 @@ from mvl.cli.parser import Parser, count, seed
 ABOUT = """Compute the distance to a goal behind one obstacle: by fast marching, by a network trained with the mollified penalty,
 by one trained with the pointwise Eikonal penalty, and by temporal differences on transitions (TD).
 Prints the error of each distance D against the true d: error is rms(D - d) / rms(d), and shape error is the same after D was
-multiplied by the constant that fits best."""
+multiplied by the constant that fits best. `mvl toy lights` is a puzzle: Lights-Out, learned from random play."""
 
 
 def run(argv: list[str]) -> None:
+    if argv[:1] == ["lights"]:
+        from mvl.cli.toy_lights import run as lights
+
+        return lights(argv[1:])
     parser = Parser(prog="mvl toy", description=ABOUT)
     parser.add_argument("--to", type=Path, metavar="FILE", help="draw the distances here (.png or .svg)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here")
@@ -21,7 +25,7 @@ def run(argv: list[str]) -> None:
     if options.steps % 10:
         parser.error(f"argument --steps: must be a multiple of 10, not {options.steps}")
 
-    from mvl.files import new_files
+    from mvl.files import new_files, write_json
     from mvl.plots.drawing import new_picture
     from mvl.runs.display import counting
     from mvl.toy.figure import all_fields, draw, table
@@ -36,13 +40,4 @@ def run(argv: list[str]) -> None:
     if picture:
         draw(found, picture)
     if figures:
-        _write({name: field.to_json() for name, field in found.items()}, figures)
-
-
-def _write(figures: dict[str, dict[str, float]], to: Path) -> None:
-    import json
-
-    from mvl.files import atomic
-
-    with atomic(to) as partial:
-        partial.write_text(json.dumps(figures, indent=1) + "\n")
+        write_json({name: field.to_json() for name, field in found.items()}, figures)

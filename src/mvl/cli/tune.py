@@ -23,6 +23,7 @@ def run(argv: list[str]) -> None:
     from mvl.evaluation.held_out.measures import BEST
     from mvl.results import tuning
     from mvl.runs.display import counting
+    from mvl.studies import records
     from mvl.studies.plan import Wanted, parse_grid, sweep_cells
 
     import_own_code(options)
@@ -41,6 +42,8 @@ def run(argv: list[str]) -> None:
     if ranked:
         print(f"\n{tuning.ranking_table(ranked, by).text()}")
     if not options.dry_run:
+        if options.records:  # again, with the measures
+            records.keep(sorted({seed.run for entry in ranked for seed in entry.result.seeds}), options.records)
         print(tuning.write_choice(plan, ranked, by, choice))
 
 

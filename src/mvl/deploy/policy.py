@@ -29,7 +29,11 @@ Given = ArrayLike | Mapping[str, ArrayLike]
 
 
 class LoadedPolicy:
-    """A trained policy; its random draws are seeded, so the same calls in the same order give the same actions."""
+    """A trained policy, as `load_policy` makes it: `act(observation, goal)` is the next action.
+
+    It remembers what belongs to an episode (the path of a plan, a chunk under way, earlier observations), so call `reset` when
+    a new one begins. Its random draws are seeded: the same calls in the same order give the same actions.
+    """
 
     def __init__(
         self,
@@ -123,6 +127,8 @@ class LoadedPolicy:
         single = self.shapes.observation // self._recent.count
         for name, given, size in (("observation", observation, single), ("goal", goal, self.shapes.goal)):
             array = self._inputs.vector(given, name)
+            if self.shapes.image and array.shape[-3:] == self.shapes.image:
+                array = array.reshape(*array.shape[:-3], -1)
             whole = name == "observation" and array.shape[-1:] == (self.shapes.observation,)
             if (array.ndim == 0 or array.shape[-1] != size) and not whole:
                 raise UsageError(f"{name} has shape {array.shape}; its last axis must have length {size}.")
@@ -135,10 +141,22 @@ class LoadedPolicy:
 def load_policy(
     run: Path | str, seed: int | None = None, plan: PlannerName | None = None, execute: ExecutionName | None = None
 ) -> LoadedPolicy:
-    """The policy of a run's last checkpoint; `seed` chooses one of several trained together (by default the first).
+    """The policy of a run's last checkpoint.
 
-    `plan="graph"` gives it sub-goals on shortest paths over states of the data; by default it plans if the run's
-    evaluations do. `execute` says how chunks of actions are executed, `open` or `blended`.
+    Args:
+        run: Folder of the run.
+        seed: Which of several seeds that were trained together; by default the first.
+        plan: "graph" gives the policy sub-goals on shortest paths over states of the data, "none" does not; by default as in
+            the run's evaluations.
+        execute: How chunks of actions are executed: "open", all of them and then the next, or "blended", a new one at every
+            step, averaged with earlier ones.
+
+    Returns:
+        The policy, which acts on observations and goals in the units of the data.
+
+    Examples:
+        >>> policy = mvl.load_policy("runs/mine", plan="graph")
+        >>> action = policy.act(observation, goal)
     """
     description, learner, state = restore(run)
     index = chosen_seed(run, description, seed)

@@ -45,7 +45,9 @@ class Planner(Protocol):
 
     def begin(self, observations: np.ndarray, goals: np.ndarray) -> None: ...
 
-    def subgoals(self, observations: np.ndarray) -> np.ndarray: ...
+    def subgoals(self, observations: np.ndarray, over: np.ndarray) -> np.ndarray:
+        """The goals to pursue now; of episodes that are `over`, (episodes,), any."""
+        ...
 
 
 def as_act(policy: BatchedPolicy, params: Parameters, planners: Sequence[Planner] = (), execute: ExecutionName = "open") -> Act:
@@ -56,20 +58,20 @@ def as_act(policy: BatchedPolicy, params: Parameters, planners: Sequence[Planner
     head = policy.learner.head
     execution, recent = EXECUTIONS[execute](head.chunk), Recent(policy.learner.recipe.learning.history)
 
-    def pursued(states: np.ndarray, goals: np.ndarray, time: int) -> np.ndarray:
+    def pursued(states: np.ndarray, goals: np.ndarray, time: int, over: np.ndarray) -> np.ndarray:
         if not planners:
             return goals
         if time == 0:
             for planner, first, goal in zip(planners, states, goals, strict=True):
                 planner.begin(first, goal)
-        return np.stack([planner.subgoals(here) for planner, here in zip(planners, states, strict=True)])
+        return np.stack([planner.subgoals(*now) for planner, *now in zip(planners, states, over, strict=True)])
 
-    def act(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+    def act(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int, over: np.ndarray) -> np.ndarray:
         if time == 0:
             execution.reset()
             recent.reset()
         states = recent.add(observations)
-        towards = pursued(states, goals, time)
+        towards = pursued(states, goals, time, over)
         vectors = execution.next(lambda: np.asarray(policy.answer(params, states, towards, numbers, time)))
         return head.actions_of(vectors)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from mvl.evaluation.film import AT_ONCE, Film, FilmedSimulator
 from mvl.evaluation.stills import PicturedSimulator, Stills
+from mvl.files import scratch_folder
 from mvl.processes import Worker
 from mvl.tasks.simulator import Simulator, Start
 from mvl.tasks.task import Task
@@ -74,7 +75,8 @@ class Environments:
         portable = replace(task, data=None, name=str(task), env=task.env_function, goal=None, success=task.success_function)
         self.at_once = min(task.at_once, AT_ONCE) if film else task.at_once
         renderer = {"MUJOCO_GL": film.backend} if film else {}
-        self.scratch = tempfile.mkdtemp(prefix="mvl-")  # environments leave model files behind
+        self.stack = ExitStack()
+        self.scratch = self.stack.enter_context(scratch_folder())  # environments leave model files behind
         self.workers: list[Worker | InProcessWorker]
         if can_be_pickled(portable):
             logs = [Path(self.scratch) / f"worker{index}.log" for index in range(workers)]
@@ -107,7 +109,7 @@ class Environments:
                 worker.pipe.close()  # so that all of them end at the same time
         for worker in self.workers:
             worker.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.stack.close()
 
     def __enter__(self) -> Environments:
         return self

@@ -28,9 +28,18 @@ def _named(tree: Any) -> dict[str, Any]:
     return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}
 
 
+def _arrays(tree: Any) -> dict[str, np.ndarray]:
+    return {name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}
+
+
+def checksum(tree: Any) -> str:
+    """SHA-256 of a tree of arrays, by which a file can say what it was computed from."""
+    return _digest(_arrays(tree))
+
+
 def save(path: Path, tree: Any, notes: dict[str, Any]) -> None:
     """Write a tree of arrays, and `notes` as JSON in the header."""
-    arrays = {name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}
+    arrays = _arrays(tree)
     with atomic(path) as partial:
         # Written as bytes, because safetensors' own writer reports a full disk without the system's error number.
         partial.write_bytes(serialized(arrays, {"mvl": json.dumps({"format": FORMAT, "sha256": _digest(arrays), **notes})}))

@@ -187,6 +187,11 @@ class ActionHead:
         """Numbers in the order of the outputs, (..., n), as (..., steps, a) if the head is one of chunks."""
         return outputs if self.chunk == 1 else outputs.reshape(*outputs.shape[:-1], self.chunk, -1)
 
+    def every_action(self) -> Array:
+        """All actions as vectors, (n, a), of one discrete dimension."""
+        (levels,) = self.levels
+        return self.to_vectors(jnp.arange(levels, dtype=jnp.float32)[:, None])
+
     def to_vectors(self, actions: Array) -> Array:
         """Actions of the data as vectors."""
         return _joined([part.kind.to_vectors(actions[..., part.dimensions]) for part in self.parts])

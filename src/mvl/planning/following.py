@@ -52,8 +52,8 @@ class Follower:
         self._shortest(everyone)
         self._enter(everyone, observations)
 
-    def subgoals(self, observations: np.ndarray) -> np.ndarray:
-        """The goals to pursue now, (episodes, g)."""
+    def subgoals(self, observations: np.ndarray, over: np.ndarray | None = None) -> np.ndarray:
+        """The goals to pursue now, (episodes, g); episodes that are `over`, (episodes,), are not planned again."""
         episodes, reach = np.arange(len(self.goals)), self.graph.reach * self.graph.steps
         ahead = self._ahead()  # (episodes, lookahead)
         costs = self._costs_of(ahead)
@@ -63,7 +63,7 @@ class Follower:
         furthest = np.where(near.any(axis=1), near.shape[1] - 1 - near[:, ::-1].argmax(axis=1), 0)
         furthest = np.maximum(furthest, at_least)
         self.node = ahead[episodes, furthest]
-        self._watch(observations, found[episodes, furthest] + costs[episodes, furthest])
+        self._watch(observations, found[episodes, furthest] + costs[episodes, furthest], False if over is None else over)
         return self._goals_of(self.node[:, None])[:, 0]
 
     def path(self, episode: int) -> np.ndarray:
@@ -94,12 +94,15 @@ class Follower:
         costs = np.take_along_axis(self.cost, np.minimum(nodes, self.size - 1), axis=1)
         return np.where(nodes == self.size, 0.0, costs)
 
-    def _watch(self, observations: np.ndarray, remaining: np.ndarray) -> None:
-        """Notice episodes whose remaining path does not become shorter, and plan them again; each time they get twice as long."""
+    def _watch(self, observations: np.ndarray, remaining: np.ndarray, over: np.ndarray | bool) -> None:
+        """Notice episodes whose remaining path does not become shorter, and plan them again; each time they get twice as long.
+
+        Those that are over stand still.
+        """
         better = remaining < self.best - 1
         self.best = np.where(better, remaining, self.best)
         self.waited = np.where(better, 0, self.waited + 1)
-        stuck = np.flatnonzero(self.waited > self.patience)
+        stuck = np.flatnonzero((self.waited > self.patience) & ~np.asarray(over))
         if len(stuck):
             self.patience[stuck] *= 2
             self._avoid(stuck, observations[stuck])

@@ -35,10 +35,7 @@ class Places(NamedTuple):
         random = np.random.default_rng(seed)
         count = min(graph.nodes, len(train.transitions))
         rows = np.sort(random.choice(train.transitions, count, replace=False))
-        apart = held_out.final_goals[held_out.transitions] - held_out.transitions
-        if apart.max() < graph.steps:
-            raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller --plan-steps.")
-        whole = held_out.transitions[apart >= graph.steps]
+        whole = calibrating(graph, held_out)
         firsts = np.sort(random.choice(whole, min(PAIRS, len(whole)), replace=False))
         ends = held_out.as_goals(firsts + graph.steps)
         states, starts = states_at(train, rows, history), states_at(held_out, firsts, history)
@@ -84,3 +81,11 @@ def connected(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray, count:
     every = np.concatenate([np.flatnonzero(short), kept])
     prices = np.where(short[every], lengths[every], BRIDGE * lengths[every])
     return csr_matrix((prices, (rows[every], columns[every])), shape=(count, count))
+
+
+def calibrating(graph: Graph, held_out: Dataset) -> np.ndarray:
+    """The transitions that have a goal k steps later; data without any is refused."""
+    apart = held_out.final_goals[held_out.transitions] - held_out.transitions
+    if apart.max() < graph.steps:
+        raise DataError(f"{held_out.source}: no episode has {graph.steps} steps; plan with a smaller --plan-steps.")
+    return np.asarray(held_out.transitions[apart >= graph.steps])

@@ -53,21 +53,27 @@ class Mollified:
             check_settings(self, std=NOT_NEGATIVE)
         check_units(self)
 
+    @property
+    def needs_target(self) -> bool:
+        """Whether it asks for the surface of the target networks."""
+        return self.through == "target"
+
     def fit(self, statistics: Statistics) -> "Mollified":
         """The same regularizer with `auto` and `std` replaced by this dataset's numbers."""
         return fitted(self, statistics)
 
     def __call__(self, field: Field, key: Key) -> Loss:
-        residuals = self.residuals(field.part(self.fraction), key)
-        hinged = residuals.mean(axis=1) if self.form == "text" else residuals
+        hinge = self.operator if self.form == "text" else self.residuals
+        hinged = hinge(field.part(self.fraction), key)
         penalty = jnp.square(jax.nn.relu(hinged)).mean(axis=tuple(range(1, hinged.ndim))).sum()
         return self.weight * penalty, {"penalty": penalty, "active": (hinged > 0).mean()}
 
-    def residuals(self, field: Field, key: Key) -> Array:
-        """The paper's Phi = V(s', g) - V(s, g) - c |s' - s| for every neighbor s', (heads, samples, batch).
+    def operator(self, field: Field, key: Key) -> Array:
+        """The paper's operator R_delta[V] = E[Phi] at every point, estimated with K neighbors, (heads, batch)."""
+        return self.residuals(field, key).mean(axis=1)
 
-        Their mean over the neighbors is an estimate of the mollified residual operator R_delta[V] at every point.
-        """
+    def residuals(self, field: Field, key: Key) -> Array:
+        """The paper's Phi = V(s', g) - V(s, g) - c |s' - s| for every neighbor s', (heads, samples, batch)."""
         steps = self.steps(key, field.points.shape)  # (samples, batch, d)
         here = field.here[:, None]  # (heads, 1, batch)
         return self.near(field, steps) - here - self.costs(steps)

@@ -29,7 +29,8 @@ class Slope:
     cost: Cost = 1.0
     """c, wanted slope; `auto` is 1 / the median step length in the data, so that a median step costs 1."""
     side: Literal["both", "above", "below"] = "both"
-    """Penalize every other slope, only steeper ones (above c), or only flatter ones (below c)."""
+    """Penalize every other slope, only steeper ones (above c), or only flatter ones (below c). One side alone keeps the noise of
+    the estimate, so with fewer pairs than dimensions it also acts on a slope of exactly c."""
     radius: float = 0.14
     """r, distance from a state to the points on both sides of it."""
     pairs: int = 2

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from mvl.errors import MvlError
 from mvl.evaluation.held_out.measures import BEST
+from mvl.files import scratch_folder
 from mvl.plots.finish import draw
 from mvl.recipes.families import name_of_parts
 from mvl.recipes.paper import cells_for
@@ -164,7 +164,7 @@ def _picture(folder: RunFolder, description: Description) -> InlineFile:
         return InlineFile(missing="There is no checkpoint yet.")
     if drawn.exists() and drawn.stat().st_mtime >= folder.checkpoint_file.stat().st_mtime:
         return InlineFile("image/png", drawn.read_bytes())
-    with tempfile.TemporaryDirectory() as scratch:
+    with scratch_folder() as scratch:
         to = Path(scratch) / "value.png"
         try:
             if draw(folder.path, to, description):
@@ -178,7 +178,7 @@ def _picture(folder: RunFolder, description: Description) -> InlineFile:
 
 def _clips(path: Path, report: Callable[[int, int], None]) -> tuple[list[tuple[Clip, InlineFile]], str]:
     """A short video of each task, or the reason why there are none."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with scratch_folder() as scratch:
         try:
             clips = film(path, Path(scratch), SHOTS, report)
         except MvlError as error:

@@ -18,7 +18,7 @@ from mvl.results.table import Table
 from mvl.runs.evaluation import evaluate
 from mvl.runs.folder import RunFolder
 from mvl.runs.measuring import measured_once
-from mvl.runs.planning import followers, planner_of
+from mvl.runs.planning import new_followers, planner_of
 from mvl.runs.restore import restore
 from mvl.tasks.maze import Maze
 from mvl.types import CountsSteps
@@ -91,9 +91,8 @@ def measure_plans(run: Path) -> dict[str, Any] | None:
         return None
     graph = planner_of(description.experiment.schedule, "graph")
     assert graph is not None, "named above"
-    RunFolder(run).graph_file.unlink(missing_ok=True)
     began = time.monotonic()
-    maps = [follower.map for follower in followers(run, description, learner, state, graph)]
+    maps = [follower.map for follower in new_followers(run, description, learner, state, graph)]
     build = (time.monotonic() - began) / len(maps)
     plans: dict[str, PlannerName] = {"plain": "none", "planned": "graph"}
     success = {

@@ -27,6 +27,7 @@ from mvl.tasks import Task
 from mvl.types import Shapes
 
 FORMAT = 1
+"""Version of run.json and of what belongs to it; a change that earlier versions would misread raises it."""
 REMEDIES = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space, then "),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "make it writable, then "),
@@ -108,9 +109,10 @@ class Description:
 
 
 def _shapes(data: dict[str, Any]) -> Shapes:
-    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`, and no levels."""
+    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`, and neither levels nor images."""
     named = {"represented" if name == "seen" else name: value for name, value in data.items()}
-    return Shapes(**{**named, "levels": tuple(named.get("levels", ()))})
+    image = named.get("image")
+    return Shapes(**{**named, "levels": tuple(named.get("levels", ())), "image": tuple(image) if image else None})
 
 
 class RunFolder:
@@ -178,7 +180,13 @@ class RunFolder:
         try:
             if not folder.description_file.exists():
                 raise MvlError(f"{path} is not a run folder: it has no run.json.")
-            return folder, Description.from_json(json.loads(folder.description_file.read_bytes()))
+            described = json.loads(folder.description_file.read_bytes())
+            if is_newer(described["format"]):
+                raise MvlError(
+                    f"{folder.description_file}: written by a newer mvl (format {described['format']}, this one reads {FORMAT}); "
+                    "update with: pip install --upgrade mollified-value-learning"
+                )
+            return folder, Description.from_json(described)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(f"{folder.description_file}: cannot be read ({error!r}).") from None
         except UsageError as error:
@@ -230,6 +238,13 @@ class RunFolder:
         if os.path.exists(self.description_file):
             return f"start again, as there is no checkpoint yet, with: {command}"
         return "train again in another folder" if os.path.isdir(self.path) else "train again, as the run's folder does not exist"
+
+
+def is_newer(found: Any) -> bool:
+    """Whether this format of a run is of a later version, whose entries may mean something else; ValueError if it is none."""
+    if type(found) is not int or found < 1:
+        raise ValueError(f"format {found}")
+    return found > FORMAT
 
 
 def versions() -> dict[str, str]:

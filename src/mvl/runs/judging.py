@@ -52,10 +52,21 @@ def evaluate(
     data: Path | str | Dataset | None = None,
     **playing: Any,
 ) -> Played | Judged:
-    """Success of a run's policies in its environment or in `env`; without one, held-out measures.
+    """Success of a run's policies in an environment; without one, measures from held-out episodes.
 
-    `playing` are options of `mvl.runs.evaluation.evaluate`, such as `episodes`. `data` has held-out episodes to judge by instead
-    of the run's own, and means that nothing is played.
+    Args:
+        run: Folder of the run; its last checkpoint is evaluated, all seeds.
+        env: Makes a Gymnasium environment to play in: a function or `module:function`. By default the task's own.
+        data: Held-out episodes to judge by instead of the run's own, as an .npz file or a Dataset; nothing is played then.
+        **playing: `episodes` for each goal (50), `seed`, `temperature` of the policy, `plan` ("none" or "graph"),
+            `execute` ("open" or "blended") for chunks, `task`, the name of another task to play, `goals` of `env`,
+            `workers`, and `record=True` to keep the paths.
+
+    Returns:
+        Played, with `per_task` (seeds, tasks) and `overall` (seeds,); or Judged, with `measures`, {name: (seeds,)}.
+
+    Examples:
+        >>> mvl.evaluate("runs/mine", episodes=20).per_task
     """
     description = RunFolder.open(Path(run))[1]
     if data is None and (env or playing.get("task") or description.task.simulated):
@@ -76,6 +87,8 @@ def judge(run: Path | str, data: Path | str | Dataset | None = None) -> Judged:
     policy = batched_act(learner, len(experiment.seeds), experiment.schedule.eval_temperature)
     planners = planners_of(Path(run), description, learner, state)
     act = as_act(policy, state.params, planners, experiment.schedule.execute)
+    if train.image:
+        raise DataError(f"{run} learned from images, which held-out measures do not know; evaluate it in an environment.")
     trial = Trial(learner, state.params, act, held_out, _dynamics(train))
     return Judged(int(state.step[0]), experiment.seeds, measured(trial))
 

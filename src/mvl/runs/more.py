@@ -46,11 +46,25 @@ def train_more(
     track: str | Sequence[str] = (),
     **settings: Any,
 ) -> Path:
-    """Train on from a trained run with its data and more of it, in a new run; returns the new run's folder.
+    """Train on from a trained run with its data and more of it, in a new run.
 
-    `data` is an .npz file with the same dimensions, names and rate as the run's own; of it the share `held_out` of the episodes
-    is for validation, by default those of its `-val.npz` file. Parameters, normalization, recipe, seeds and environment are
-    those of the run `start_from`, whose folder stays as it is; `settings` replace settings by name (`steps=10_000`).
+    Parameters, normalization, recipe, seeds and environment are those of the old run, whose folder stays as it is.
+
+    Args:
+        start_from: Folder of the trained run.
+        data: An .npz file with the same dimensions, names and rate as the run's own.
+        run: New folder of the run.
+        held_out: Share of the new episodes for validation; by default those of the -val.npz file.
+        workers: Processes for evaluations; by default one per core.
+        devices: Number of devices over which every batch is split.
+        track: Names of trackers that also show the run.
+        **settings: Settings by name (`steps=10_000`); those of the networks cannot be changed.
+
+    Returns:
+        The folder of the new run.
+
+    Examples:
+        >>> run = mvl.train_more("runs/arm", "more.npz", held_out=0.1, steps=20_000)
     """
     experiment = RunFolder.open(Path(start_from))[1].experiment.with_settings(settings)
     return train_on(Path(start_from), Path(data), experiment, run, held_out, workers, devices, track)

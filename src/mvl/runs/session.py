@@ -195,7 +195,7 @@ class Session:
             return ()
         file = self.folder.graph_file
         with self.folder.writing(file):
-            return build_followers(graph, self.places, self.learner, state, file)
+            return build_followers(self.description, graph, self.places, self.learner, state, file)
 
     def _validation_key(self, state: State) -> Key:
         return jax.random.fold_in(jax.random.key(state.seed), state.step)

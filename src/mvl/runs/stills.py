@@ -1,6 +1,5 @@
 """Stills of an episode that a run's policy plays."""
 
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from mvl.errors import UsageError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.rollout import Act, Played, play, starts
 from mvl.evaluation.stills import Stills
+from mvl.files import scratch_folder
 from mvl.machine import renderer
 from mvl.runs.evaluation import first_policy
 from mvl.runs.folder import Description
@@ -63,7 +63,7 @@ def _pictures(
     act: Act, task: Task, goal: int, key: tuple[int, ...], steps: list[int], size: int, backend: str
 ) -> list[np.ndarray]:
     start = starts(task.goals, 1, key)[goal - 1]
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         stills = Stills(folder, backend, size, tuple(steps))
         _play(act, task, goal, key, stills)
         return [np.load(stills.file(start, step)) for step in steps]

@@ -26,7 +26,7 @@ from mvl.learn.devices import BatchSharding, arithmetic, share_cores
 from mvl.learn.learner import State
 from mvl.learn.loop import initial_state
 from mvl.machine import free_memory
-from mvl.planning.graph import Places
+from mvl.planning.graph import Places, calibrating
 from mvl.recipes.presets import DEFAULT
 from mvl.recipes.recipe import Recipe
 from mvl.runs import metrics, tracking
@@ -38,6 +38,9 @@ from mvl.runs.restore import learner_of
 from mvl.runs.session import Session
 from mvl.runs.tracking import Tracking
 from mvl.tasks import Task
+
+MOST_IMAGES = 2**30
+"""Bytes of images up to which they are kept in memory while training."""
 
 
 def train(
@@ -58,12 +61,31 @@ def train(
 ) -> Path:
     """Train a recipe and return the run's folder.
 
-    `task` is the name of a task, an .npz file, a Dataset, a Task, or an Experiment, which describes everything but the
-    folder of the run and the hardware. Other arguments describe an experiment: `data` is the folder of the datasets, `settings`
-    replace settings by name (`steps=10_000`, `batch_size=256`) and whole parts (`regularizer=mvl.Mollified(weight=10)`).
-    With `out_of_core`, rows are read from disk during training; by default if the data does not fit in memory. Every batch
-    is split over `devices`. `track` names trackers that also show the run: tensorboard, wandb, trackio. Processes that call
-    `jax.distributed.initialize` before this train one run together, and the first of them writes it.
+    Processes that call `jax.distributed.initialize` before this train one run together, and the first of them writes it.
+
+    Args:
+        task: Name of a task, an .npz file, a Dataset, a Task, or an Experiment, which describes everything but the folder of
+            the run and the hardware.
+        recipe: Name of a recipe, as `mvl recipes` lists them, or a Recipe.
+        preset: Sizes and schedule: laptop, cpu or paper.
+        run: New folder of the run; by default runs/TASK-RECIPE.
+        seeds: Number of seeds to train in this run.
+        first_seed: Number of the first seed.
+        data: Folder of the datasets.
+        held_out: Share of the episodes for validation, instead of the -val.npz file.
+        out_of_core: Whether rows are read from disk during training; by default if the data does not fit in memory.
+        workers: Processes for evaluations; by default one per core.
+        devices: Number of devices over which every batch is split.
+        track: Names of trackers that also show the run: tensorboard, wandb, trackio.
+        **settings: Settings by name (`steps=10_000`, `batch_size=256`, `**{"policy.alpha": 3.0}`) and whole parts
+            (`regularizer=mvl.Mollified(weight=10)`).
+
+    Returns:
+        The folder of the run, for `evaluate`, `load_policy` and the commands.
+
+    Examples:
+        >>> run = mvl.train("pointmaze-medium-navigate-v0", "gcivl-mvl", seeds=2, steps=20_000)
+        >>> run = mvl.train("demos.npz", held_out=0.1, regularizer=mvl.Slope(weight=0.3))
     """
     _check_numbers(seeds, first_seed)
     if isinstance(task, Experiment):
@@ -94,10 +116,15 @@ def train_experiment(
         task.check()
     path = None if isinstance(task.data, Dataset) else task.find_data(experiment.data.folder)
     if experiment.data.out_of_core is None:
-        too_large = path is not None and not fits(npz.bytes_of(path), free_memory())
+        size = npz.bytes_of(path) if path else 0
+        too_large = not fits(size, free_memory()) or (task.images and size > MOST_IMAGES)
         experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
     train_data, validation = load_data(task, path, experiment.data)
     check_fits(experiment.recipe, train_data, validation)
+    if task.simulated and (graph := planner_of(experiment.schedule)):
+        calibrating(graph, validation)  # refuses data on which evaluations could not plan
+    if train_data.image:  # encoders divide bytes themselves
+        experiment = experiment.with_settings({"normalize": False})
     normalization = Normalization.of(train_data) if experiment.recipe.learning.normalize else None
     learning = experiment.recipe.learning
     fitted = experiment.recipe.fit(statistics_of(train_data, normalization, learning.history))
@@ -203,7 +230,8 @@ def sharding_of(devices: int | None, seeds: int, batch_size: int) -> BatchShardi
 
 
 def check_fits(recipe: Recipe, *datasets: Dataset) -> None:
-    """Refuse discrete actions that the policy cannot have, and data without the long episodes that the recipe needs."""
+    """Refuse images or actions that the parts cannot have, and data without the long episodes that the recipe needs."""
+    recipe.check_images(datasets[0].image)
     recipe.check_actions(shapes_of(datasets[0]).levels)
     for dataset in datasets:
         if recipe.request.midpoints and dataset.lengths.max() < 3:

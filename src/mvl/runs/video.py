@@ -1,7 +1,6 @@
 """Videos of a run's policy: filmed episodes of an evaluation."""
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from mvl.errors import MvlError, UsageError
 from mvl.evaluation.environments import Environments
 from mvl.evaluation.film import Film, check_installed
 from mvl.evaluation.rollout import Act, Played, play, starts
+from mvl.files import scratch_folder
 from mvl.machine import cores, renderer
 from mvl.runs.evaluation import first_policy
 from mvl.runs.restore import restore
@@ -79,7 +79,7 @@ def film(
     backend = renderer()
     act = first_policy(run, description, learner, state)
     to.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=to, prefix=".film-") as scratch:
+    with scratch_folder(to, ".film-") as scratch:
         camera = Film(scratch, backend, shots.size, shots.fps, shots.frames)
         seed = (shots.seed, int(state.step[0]), 1)
         played, files = _play_and_film(act, description.task, camera, shots, chosen, seed, report)
@@ -105,11 +105,11 @@ def _with_progress(act: Act, report: Report, total: int) -> Act:
     """The same policy, which reports its number of calls; `total` is the number if all episodes are as long as possible."""
     done = 0
 
-    def reporting(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int) -> np.ndarray:
+    def reporting(observations: np.ndarray, goals: np.ndarray, numbers: np.ndarray, time: int, over: np.ndarray) -> np.ndarray:
         nonlocal done
         done = min(done + 1, total - 1)
         report(done, total)
-        return act(observations, goals, numbers, time)
+        return act(observations, goals, numbers, time, over)
 
     return reporting
 

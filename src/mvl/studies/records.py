@@ -7,18 +7,18 @@ surface, plans, success in variants of its task and held-out measures.
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mvl.errors import MvlError, UsageError
 from mvl.experiment import Experiment
-from mvl.files import atomic, locked
+from mvl.files import atomic, fingerprint, locked, scratch_folder
 from mvl.runs import metrics
 from mvl.runs.evaluation import reported
-from mvl.runs.folder import Description, RunFolder
+from mvl.runs.folder import FORMAT, Description, RunFolder, is_newer
 from mvl.settings import with_explicit_goals
 from mvl.studies.job import WITHOUT_EFFECT, folder_of, is_run_of, seed_range
 from mvl.studies.store import clock_file, largest_memory, process_seconds
@@ -48,6 +48,7 @@ class Record:
         """The record of a finished run folder. Of the path of its data only the name is kept, and ranges are left out."""
         folder, description = RunFolder.open(run)
         described = json.loads(folder.description_file.read_text())
+        described = _with_data(described)
         described["data"]["path"] = Path(described["data"]["path"]).name
         described["data"].pop("observations", None)  # only a policy, which a record does not have, needs them
         rows = [{name: row[name] for name in EVALUATED if name in row} for row in metrics.read(folder.evaluations_file)]
@@ -62,6 +63,8 @@ class Record:
     def from_line(cls, text: bytes) -> "Record":
         """Raises ValueError, KeyError, TypeError or the like for anything that is not a finished run."""
         line = json.loads(text)
+        if is_newer(line["format"]):
+            raise ValueError(f"a newer mvl wrote format {line['format']}, this one reads {FORMAT}")
         try:
             description = Description.from_json(line)
             key = _key(description.experiment)
@@ -71,9 +74,21 @@ class Record:
         _check_finished(line, description.experiment)
         return cls(line, description, key)
 
-    def unpack(self, run: Path) -> None:
-        """Write the record as a run folder without a checkpoint, and the clock beside it."""
-        described = {name: value for name, value in self.line.items() if name not in ADDED}
+    def is_of(self, experiment: Experiment) -> bool:
+        """Whether this is a run of the experiment. A data file must have the same name and, if it is there, the same content."""
+        if self.description is None or self.description.task.label != experiment.task.label:
+            return False
+        if not experiment.task.is_own:
+            return is_run_of(experiment, self.description)
+        data = Path(str(experiment.task.data))
+        here = Description.from_json(_with_data(self.line, str(data)))
+        same = not data.exists() or _checksum(data, data.stat().st_mtime_ns) == self.description.data["sha256"]
+        return same and is_run_of(experiment, here)
+
+    def unpack(self, run: Path, experiment: Experiment) -> None:
+        """Write the record as a run folder of the experiment, without a checkpoint, and the clock beside it."""
+        line = _with_data(self.line, str(experiment.task.data))
+        described = {name: value for name, value in line.items() if name not in ADDED}
         texts = {
             "run.json": json.dumps(described, indent=2) + "\n",
             "evaluations.jsonl": "".join(json.dumps(row) + "\n" for row in self.line["evaluations"]),
@@ -85,7 +100,7 @@ class Record:
         run.parent.mkdir(parents=True, exist_ok=True)
         with atomic(clock_file(run)) as partial:
             partial.write_text("".join(json.dumps(event) + "\n" for event in session))
-        with tempfile.TemporaryDirectory(dir=run.parent, prefix=".") as work:  # the run appears whole or not at all
+        with scratch_folder(run.parent, ".unpacked-") as work:  # the run appears whole or not at all
             folder = Path(work) / run.name
             folder.mkdir()
             for name, text in texts.items():
@@ -93,9 +108,22 @@ class Record:
             os.replace(folder, run)
 
 
+def _with_data(described: Mapping[str, Any], file: str = "") -> dict[str, Any]:
+    """The content of a run.json; if it is about a data file of one's own, that is this file, or its own name without a folder."""
+    own = described.get("own_task")
+    if not own or own["data"] is None:
+        return dict(described)
+    data = file or Path(own["data"]).name
+    return {**described, "task": own["name"] or data, "own_task": {**own, "data": data}}
+
+
+_checksum = lru_cache(maxsize=8)(lambda path, changed: fingerprint(path))
+"""The checksum of a file, which is read once as long as it is not changed."""
+
+
 def _key(experiment: Experiment) -> Key:
     schedule = {name: value for name, value in asdict(experiment.schedule).items() if name not in WITHOUT_EFFECT}
-    return f"{experiment.task} {with_explicit_goals(experiment.recipe)} {schedule}", experiment.seeds
+    return f"{experiment.task.label} {with_explicit_goals(experiment.recipe)} {schedule}", experiment.seeds
 
 
 def _check_finished(line: Mapping[str, Any], experiment: Experiment) -> None:
@@ -130,17 +158,19 @@ def read(file: Path) -> list[Record]:
 def of_experiment(records: Iterable[Record], experiment: Experiment, store: Path) -> dict[Path, Record]:
     """The records of an experiment, by the run folder that each would have in a store."""
     folder = folder_of(experiment, store)
-    found = [record for record in records if record.description and is_run_of(experiment, record.description)]
+    found = [record for record in records if record.is_of(experiment)]
     return {folder / f"seeds-{seed_range(record.key[1])}": record for record in found}
 
 
 def take_in(records: Sequence[Record], store: Path, experiments: Iterable[Experiment]) -> int:
     """Unpack the records of these experiments whose runs the store does not have; returns their number."""
-    wanted = [item for experiment in experiments for item in of_experiment(records, experiment, store).items()]
-    new = [(run, record) for run, record in wanted if not os.path.lexists(run)]
-    for run, record in new:
-        record.unpack(run)
-    return len(new)
+    new = 0
+    for experiment in experiments:
+        for run, record in of_experiment(records, experiment, store).items():
+            if not os.path.lexists(run):
+                record.unpack(run, experiment)
+                new += 1
+    return new
 
 
 def check_equal(records: Sequence[Record], store: Path, experiments: Iterable[Experiment]) -> None:

@@ -31,6 +31,8 @@ class Settings(NamedTuple):
     """Settings of single parts, by the part's name."""
     learning: dict[str, Any] = {}
     """Changes to `Learning`."""
+    schedule: dict[str, Any] = {}
+    """Changes to the schedule."""
 
 
 class ViewerCamera(NamedTuple):
@@ -56,7 +58,11 @@ ARM_VIEW = ViewerCamera((0.88, 0.14, 0.45), 1.65, 0.24, 1, "x 1")
 class Task:
     """Goals to be reached in an environment, and the data to learn that from.
 
-    The first four attributes make a user-defined task: `Task(env=make_env, data="demos.npz")`. Families set the others.
+    The first four attributes make a user-defined task. Families set the others.
+
+    Examples:
+        >>> task = mvl.Task(env=make_env, data="demos.npz")
+        >>> run = mvl.train(task, "gcivl-mvl")
     """
 
     env: Callable[[], Any] | str | None = None

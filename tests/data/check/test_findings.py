@@ -53,6 +53,11 @@ def test_small_actions():
     assert uneven == ["d2 reach at most 0.01 of [-1, 1]: use --rescale"]
 
 
+def test_images_and_nothing_else():
+    (found,) = looks_wrong(walk(episodes=4, rows=60, dimensions=300)) or [""]
+    assert found == "columns as wide as a flattened image (observations has 300): name others with --observations"
+
+
 def test_images_in_columns():
     pixels = np.random.default_rng(0).integers(0, 255, (150, 300))
     names = NAMES._replace(observations=(*NAMES.observations, Signal("camera", tuple(f"camera_{i}" for i in range(300)))))
@@ -140,6 +145,14 @@ def test_angles_that_wrap(turn, name):
 
     (found,) = changed(turning)
     assert found == (f"angles that wrap (observations_4 jumps by {name}): store sine and cosine with --wrap observations_4")
+
+
+def test_an_arm_of_angles_alone_has_no_missing_ends():
+    """The jump of an angle that wraps is no long step, also where no other dimension tells."""
+    rows = np.linspace(0, 4 * np.pi, 400)
+    turning = [(((rows + start)[:, None] + np.pi) % (2 * np.pi) - np.pi, np.sin(rows + start)[:, None]) for start in range(5)]
+    (found,) = looks_wrong(arm.dataset(turning))
+    assert found.startswith("angles that wrap (observations_0 jumps by 2 pi)")
 
 
 def test_flags_and_slowing_down_are_no_missing_ends():

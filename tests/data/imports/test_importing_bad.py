@@ -26,7 +26,8 @@ from layouts import (
 
 from mvl.cli import main
 from mvl.data.imports.importing import import_data
-from mvl.data.sources.episodes import Clock, ColumnNames
+from mvl.data.sources import table
+from mvl.data.sources.episodes import Clock, ColumnNames, checked
 from mvl.data.sources.reading import Listener
 from mvl.errors import DataError, MvlError
 
@@ -164,6 +165,19 @@ def test_a_file_that_changes_while_it_is_read(tmp_path, written, name):
     with pytest.raises(DataError, match=f"{last.name} was changed while it was read; import it again"):
         import_data(source, tmp_path / "out.npz", columns=columns, kind=kind, listener=Listener(progress=change))
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_row_that_is_added_while_a_file_is_read_is_no_short_episode(tmp_path):
+    file, columns = tmp_path / "all.csv", TABLE._replace(episode="episode")
+    write_csv_file(file, made(2))
+    file.write_text(file.read_text() + "9,1,1,0,0,demo_2\n")
+    found = checked(table.episodes(file, columns), columns)
+    next(found)
+    os.utime(file, ns=(1, 1))
+    with pytest.raises(DataError, match="all.csv was changed while it was read; import it again"):
+        list(found)
+    with pytest.raises(DataError, match="all.csv, episode 2: has 1 row; an episode needs at least two"):
+        list(checked(table.episodes(file, columns), columns))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -56,10 +56,10 @@ def test_damaged_files(tmp_path):
         with pytest.raises(DataError, match="flat.npz: not a readable .npz file"):
             import_data(tmp_path / "flat.npz", tmp_path / "out.npz")
     np.savez(tmp_path / "open.npz", observations=np.zeros((4, 1)), actions=np.zeros((4, 1)), terminals=[0, 1, 0, 0])
-    with pytest.raises(DataError, match="terminals does not mark the last row"):
+    with pytest.raises(DataError, match="terminals does not mark the last row; .* name it with --ends"):
         import_data(tmp_path / "open.npz", tmp_path / "out.npz")
     np.savez(tmp_path / "unmarked.npz", observations=np.zeros((4, 1)), actions=np.zeros((4, 1)))
-    with pytest.raises(DataError, match="unmarked.npz: has no column terminals; it has actions, observations"):
+    with pytest.raises(DataError, match="unmarked.npz: does not say where episodes end; name .* It has actions, obs"):
         import_data(tmp_path / "unmarked.npz", tmp_path / "out.npz")
 
 

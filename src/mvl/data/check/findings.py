@@ -63,7 +63,8 @@ def wide(view: View) -> str | None:
     counts = {name: columns.count(name) for name in dict.fromkeys(columns)}
     names = [name for name, count in counts.items() if count >= WIDE]
     text = some(f"{name} has {counts[name]}" for name in names)
-    return f"columns as wide as a flattened image ({text}): leave them out with {flag('--drop', names)}" if names else None
+    way_out = "name others with --observations" if len(names) == len(counts) else f"leave them out with {flag('--drop', names)}"
+    return f"columns as wide as a flattened image ({text}): {way_out}" if names else None
 
 
 def small_actions(view: View) -> str | None:

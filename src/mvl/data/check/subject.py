@@ -80,10 +80,14 @@ class View:
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Length of every step, (transitions,), without dimensions that jump by their nature: angles that wrap, and flags."""
-        jumping = {*self.turns, *self.flags}
-        kept = [i for i in range(len(self.observations)) if i not in jumping] or list(range(len(self.observations)))
-        return np.asarray(np.linalg.norm(self.data.steps[:, kept] if jumping else self.data.steps, axis=1))
+        """Length of every step, (transitions,): of angles that wrap the shorter way around, and without flags, which jump."""
+        kept = [i for i in range(len(self.observations)) if i not in self.flags] or list(range(len(self.observations)))
+        steps = self.data.steps[:, kept] if self.flags or self.turns else self.data.steps
+        for place, i in enumerate(kept):
+            if i in self.turns:
+                turn = TURNS[self.turns[i]]
+                steps[:, place] = (steps[:, place] + turn / 2) % turn - turn / 2
+        return np.asarray(np.linalg.norm(steps, axis=1))
 
     @cached_property
     def sample(self) -> Dataset:

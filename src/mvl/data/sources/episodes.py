@@ -1,7 +1,7 @@
 """Episodes as read from files of other formats, and their checks; errors name the file, the episode and the column."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +46,11 @@ class ColumnNames(NamedTuple):
         columns = list(available)
         if not self.observations or not self.actions:
             raise DataError(f"{where}: name its columns with --observations and --actions; it has {listed(columns)}.")
+        if self.ends == ENDS and ENDS not in columns:
+            raise DataError(
+                f"{where}: does not say where episodes end; name the column that does with --ends or --episode, or give a folder "
+                f"with a file for each. It has {listed(columns)}."
+            )
         patterns = [*self.observations, *self.actions, *self.goals, *filter(None, (self.time, self.ends, self.episode))]
         found = {name for pattern in patterns for name in matching(where, columns, pattern)}
         return [name for name in columns if name in found]
@@ -84,7 +89,7 @@ def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Chec
     """The episodes with their columns put together; raises if they differ in their dimensions."""
     first: tuple[str, Checked] | None = None
     for episode in episodes:
-        found = _checked_one(episode, names)
+        found = _at(episodes, episode, names)
         if first is None:
             first = episode.name, found
         for kind in ROLES:
@@ -93,6 +98,16 @@ def checked(episodes: Iterable[RawEpisode], names: ColumnNames) -> Iterator[Chec
                 sizes = f"{array.shape[1]} dimensions, but {expected.shape[1]} in {first[0]}"
                 raise DataError(f"{episode.name}: {kind} has {sizes}; they must agree.")
         yield found
+
+
+def _at(episodes: Iterable[RawEpisode], episode: RawEpisode, names: ColumnNames) -> Checked:
+    """An episode checked; its reader is told of an error, and may have a reason for it: the file was changed."""
+    try:
+        return _checked_one(episode, names)
+    except DataError as error:
+        if isinstance(episodes, Generator):
+            episodes.throw(error)
+        raise
 
 
 def _checked_one(episode: RawEpisode, names: ColumnNames) -> Checked:
@@ -122,7 +137,10 @@ def split_episodes(whole: RawEpisode, names: ColumnNames) -> Iterator[RawEpisode
         marks = _numbers(whole, names.ends or ENDS)[:, 0]
         ends = np.flatnonzero(marks)
         if not len(ends) or ends[-1] != len(marks) - 1:
-            raise DataError(f"{whole.name}: {names.ends or ENDS} does not mark the last row; the file may be cut short.")
+            raise DataError(
+                f"{whole.name}: {names.ends or ENDS} does not mark the last row; the file may be cut short, "
+                "or another column ends its episodes (such as timeouts): name it with --ends."
+            )
     start = 0
     for index, end in enumerate(ends):
         rows = slice(start, int(end) + 1)

@@ -107,7 +107,9 @@ class Walk:
         thing = self.root
         for part in place.strip("/").split("/"):  # step by step, since a link on the way may lead outside
             if not hasattr(thing, "keys") or not isinstance(thing.get(part, getlink=True, default=None), h5py.HardLink):
-                raise DataError(f"{self.path}: {group.name}/{name} is a link out of the file, or to nothing; remove it.")
+                raise DataError(
+                    f"{self.path}: {posixpath.join(group.name, name)} is a link out of the file, or to nothing; remove it."
+                )
             thing = thing[part]
         return thing
 

@@ -14,6 +14,7 @@ from mvl.deploy.export.onnx_file import as_onnx
 from mvl.deploy.export.plan import as_npz
 from mvl.deploy.export.policy import Trained, has_value, policy_network, value_network
 from mvl.deploy.export.stablehlo import as_stablehlo
+from mvl.errors import UsageError
 from mvl.extras import check_export
 from mvl.files import atomic, new_files
 from mvl.planning.following import Follower
@@ -61,6 +62,8 @@ def _write(file: Path, content: bytes) -> None:
 
 def _trained(run: Path, seed: int | None, plan: PlannerName | None) -> tuple[Trained, Follower | None]:
     description, learner, state = restore(run)
+    if description.shapes.image:
+        raise UsageError(f"{run} learned from images, which are not exported; act with mvl.load_policy instead.")
     index = chosen_seed(run, description, seed)
     params = jax.tree.map(lambda leaf: np.asarray(leaf[index]), state.params)
     graph = planner_of(description.experiment.schedule, plan)

@@ -1,4 +1,4 @@
-"""What the parts of a recipe compute when a policy acts, as operations of ONNX.
+"""What representations and policies compute when a policy acts, as operations of ONNX.
 
 A part that one's own code registers here can be exported too:
 
@@ -8,17 +8,17 @@ A part that one's own code registers here can be exported too:
 
 from collections.abc import Callable
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mvl.deploy.export.network import DOUBLE, FLOAT, Encode, Network, Tensor, dense, ensemble, mean_ensemble, mean_of_heads, mlp
+from mvl.deploy.export.network import Encode, Network, Tensor, dense, mean_ensemble, mlp
 from mvl.errors import UsageError
-from mvl.nets.quasimetric import GROUP
 from mvl.policies.advantage_weighted import AdvantageWeighted
 from mvl.policies.clone import Clone
 from mvl.policies.flow import Flow
 from mvl.policies.gradient import Gradient
+from mvl.policies.greedy import Greedy
 from mvl.policies.hierarchical import Hierarchical
 from mvl.representations.byol import BYOL
 from mvl.representations.dual import Dual
@@ -28,28 +28,22 @@ from mvl.representations.tra import TRA
 from mvl.representations.vib import VIB
 from mvl.representations.vip import VIP
 from mvl.types import Projects
-from mvl.values.compositional import Compositional
-from mvl.values.contrastive import Contrastive
-from mvl.values.implicit_q import ImplicitQ
-from mvl.values.implicit_v import ImplicitV
-from mvl.values.quasimetric import Quasimetric
-from mvl.values.subgoal_tree import SubgoalTree
-from mvl.values.transitive import Transitive
 
 Params = Any
 
 
-def _unknown(part: object, function: str) -> UsageError:
+def unknown_part(part: object, function: str, module: str = "parts") -> UsageError:
+    """The error for a part that nothing is registered for."""
     name = type(part).__name__
     return UsageError(
-        f"{name} cannot be written as ONNX; register it with mvl.deploy.export.parts.{function}, or use --format stablehlo."
+        f"{name} cannot be written as ONNX; register it with mvl.deploy.export.{module}.{function}, or use --format stablehlo."
     )
 
 
 @singledispatch
 def represented(part: Any, network: Network, params: Params, states: Tensor, goals: Tensor, noise: str) -> Tensor:
     """The represented goals; `noise` is the name of the input for what is drawn at random."""
-    raise _unknown(part, "represented")
+    raise unknown_part(part, "represented")
 
 
 @represented.register
@@ -91,7 +85,7 @@ def _(part: VIB, network: Network, params: Params, states: Tensor, goals: Tensor
 def projected(part: Any, network: Network, vectors: Tensor) -> Tensor:
     """The represented goals that are nearest to some vectors."""
     if isinstance(part, Projects):
-        raise _unknown(part, "projected")
+        raise unknown_part(part, "projected")
     return vectors
 
 
@@ -102,55 +96,39 @@ def _(part: Subgoal, network: Network, vectors: Tensor) -> Tensor:
     return network.add("Mul", direction, network.constant(np.sqrt(part.size)))
 
 
+class View(NamedTuple):
+    """What a policy uses of the rest, as `mvl.types.PolicyView`."""
+
+    encode: Encode
+    project: Callable[[Tensor], Tensor]
+    critics: Callable[[Tensor, Tensor, Tensor], list[Tensor]]
+    """States, actions as vectors and represented goals -> Q of each head, (rows, 1)."""
+    actions: Callable[[], np.ndarray]
+    """Every action as a vector, (n, a), of one discrete dimension."""
+
+
 @singledispatch
-def outputs(
-    part: Any,
-    network: Network,
-    params: Params,
-    states: Tensor,
-    goals: Tensor,
-    encode: Encode,
-    project: Callable[[Tensor], Tensor],
-    noise: str,
-) -> Tensor:
+def outputs(part: Any, network: Network, params: Params, states: Tensor, goals: Tensor, view: View) -> Tensor:
     """The outputs of a policy's network, of which the action head makes the most likely actions."""
-    raise _unknown(part, "outputs")
+    raise unknown_part(part, "outputs")
 
 
 @outputs.register(AdvantageWeighted)
 @outputs.register(Clone)
 @outputs.register(Gradient)
-def _(part: Any, network: Network, params: Params, states: Tensor, goals: Tensor, encode: Encode, *_: Any) -> Tensor:
-    return mlp(network, params, states, encode(states, goals))
+def _(part: Any, network: Network, params: Params, states: Tensor, goals: Tensor, view: View) -> Tensor:
+    return mlp(network, params, states, view.encode(states, goals))
 
 
 @outputs.register
-def _(
-    part: Hierarchical,
-    network: Network,
-    params: Params,
-    states: Tensor,
-    goals: Tensor,
-    encode: Encode,
-    project: Callable[[Tensor], Tensor],
-    noise: str,
-) -> Tensor:
-    return mlp(network, params.low, states, project(mlp(network, params.high, states, goals)))
+def _(part: Hierarchical, network: Network, params: Params, states: Tensor, goals: Tensor, view: View) -> Tensor:
+    return mlp(network, params.low, states, view.project(mlp(network, params.high, states, goals)))
 
 
 @outputs.register
-def _(
-    part: Flow,
-    network: Network,
-    params: Params,
-    states: Tensor,
-    goals: Tensor,
-    encode: Encode,
-    project: Callable[[Tensor], Tensor],
-    noise: str,
-) -> Tensor:
-    represented_goals = encode(states, goals)
-    actions = network.given(noise, params.output.bias.shape[-1])
+def _(part: Flow, network: Network, params: Params, states: Tensor, goals: Tensor, view: View) -> Tensor:
+    represented_goals = view.encode(states, goals)
+    actions = network.given("action_noise", params.output.bias.shape[-1])
     step = network.constant(1 / part.flow_steps)
     for number in range(part.flow_steps):
         time = network.constant([[number / part.flow_steps]])
@@ -159,91 +137,11 @@ def _(
     return actions
 
 
-@singledispatch
-def value(part: Any, network: Network, params: Params, states: Tensor, goals: Tensor, action: Callable[[], Tensor]) -> Tensor:
-    """V of states and represented goals, or the critic at the policy's own action as a vector; (rows, 1)."""
-    raise _unknown(part, "value")
-
-
-@value.register
-def _(part: ImplicitV, network: Network, params: Params, states: Tensor, goals: Tensor, action: Callable[[], Tensor]) -> Tensor:
-    return mean_ensemble(network, params, states, goals)
-
-
-@value.register
-def _(part: ImplicitQ, network: Network, params: Params, states: Tensor, goals: Tensor, action: Callable[[], Tensor]) -> Tensor:
-    return mean_ensemble(network, params.value, states, goals)
-
-
-@value.register(Transitive)
-@value.register(SubgoalTree)
-@value.register(Compositional)
-def _(part: Any, network: Network, params: Params, states: Tensor, goals: Tensor, action: Callable[[], Tensor]) -> Tensor:
-    critic = params.states if params.told is None else params.told
-    return mean_ensemble(network, critic, states, goals, action())
-
-
-@value.register
-def _(part: Contrastive, network: Network, params: Params, states: Tensor, goals: Tensor, action: Callable[[], Tensor]) -> Tensor:
-    here, there = ensemble(network, params.action, states, action()), ensemble(network, params.goal, goals)
-    last = network.constant([-1], np.int64)
-    products = [network.add("Mul", *pair) for pair in zip(here, there, strict=True)]
-    found = [network.add("ReduceSum", product, last, size=1, keepdims=1) for product in products]
-    return network.add("Div", mean_of_heads(network, found), network.constant(np.sqrt(part.latent)))
-
-
-@value.register
-def _(part: Quasimetric, network: Network, params: Params, states: Tensor, goals: Tensor, action: Callable[[], Tensor]) -> Tensor:
-    here = mlp(network, params.embed, states)
-    if params.distilled is not None:
-        return network.add("Neg", mean_ensemble(network, params.distilled, here, goals))
-    return network.add("Neg", interval_distance(network, params.mix, here, mlp(network, params.embed, goals)))
-
-
-def interval_distance(network: Network, mix: Any, start: Tensor, end: Tensor) -> Tensor:
-    """As `mvl.nets.quasimetric.interval_distance`, (rows, 1)."""
-    last = network.constant([-1], np.int64)
-    shape = network.constant([-1, start.size // GROUP, GROUP], np.int64)
-    ends = network.add("Reshape", network.add("Max", start, end), shape, size=GROUP)
-    starts = network.add("Reshape", start, shape, size=GROUP)
-    one, other = (network.add("Unsqueeze", starts, network.constant([axis], np.int64)) for axis in (-1, -2))
-    earlier = network.constant(np.tri(GROUP, k=-1), bool)  # [j, i]: interval i comes before interval j
-    same = network.add("And", network.add("Equal", other, one), earlier)
-    before = network.add("Or", network.add("Less", other, one), same)
-    reach = network.add("Unsqueeze", ends, network.constant([-2], np.int64))
-    reached = network.add("ReduceMax", network.add("Where", before, reach, network.constant(-np.inf)), last, keepdims=0)
-    added = network.add("Relu", network.add("Sub", ends, network.add("Max", starts, reached)))
-    lengths = network.add("ReduceSum", added, last, size=start.size // GROUP, keepdims=0)
-    share = 1 / (1 + np.exp(-np.float64(mix)))
-    mean, largest = (network.add(kind, lengths, last, size=1, keepdims=1) for kind in ("ReduceMean", "ReduceMax"))
-    weighed = network.add("Mul", mean, network.constant(share)), network.add("Mul", largest, network.constant(1 - share))
-    return network.add("Add", *weighed)
-
-
-@singledispatch
-def steps(part: Any, network: Network, values: Tensor, discount: float) -> Tensor:
-    """Steps to the goal, of what `value` says."""
-    raise _unknown(part, "steps")
-
-
-@steps.register(ImplicitV)
-@steps.register(ImplicitQ)
-def _(part: Any, network: Network, values: Tensor, discount: float) -> Tensor:
-    bounds = network.constant(-1 / (1 - discount) + 1e-3), network.constant(-1e-3)
-    share = network.add("Mul", network.add("Clip", values, *bounds), network.constant(1 - discount))
-    wide = network.add("Cast", share, to=DOUBLE)  # there is no log1p, and 1 + share would be rounded
-    log = network.add("Log", network.add("Add", wide, network.constant(1.0, np.float64)))
-    return network.add("Div", network.add("Cast", log, to=FLOAT), network.constant(np.log(np.float32(discount))))
-
-
-@steps.register
-def _(part: Quasimetric, network: Network, values: Tensor, discount: float) -> Tensor:
-    return network.add("Relu", network.add("Neg", values))
-
-
-@steps.register(Transitive)
-@steps.register(SubgoalTree)
-@steps.register(Compositional)
-def _(part: Any, network: Network, values: Tensor, discount: float) -> Tensor:
-    softplus = network.add("Softplus", network.add("Neg", values))
-    return network.add("Div", softplus, network.constant(-np.log(np.float32(discount))))
+@outputs.register
+def _(part: Greedy, network: Network, params: Params, states: Tensor, goals: Tensor, view: View) -> Tensor:
+    """What every action is worth; of two actions, how much more the second is."""
+    represented_goals, worth = view.encode(states, goals), []
+    for action in view.actions():
+        heads = view.critics(states, network.constant(action[None]), represented_goals)
+        worth.append(heads[0] if len(heads) == 1 else network.add("Min", *heads))
+    return network.add("Sub", worth[1], worth[0]) if len(worth) == 2 else network.beside(*worth)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mvl.data.normalization import Moments
 from mvl.data.signals import stored_size
-from mvl.deploy.export import parts
+from mvl.deploy.export import parts, values
 from mvl.deploy.export.network import FLOAT, INTEGER, Encode, Network, Tensor
 from mvl.learn.learner import Learner, Parameters
 from mvl.nets.heads import Binary, Categorical, Part
@@ -59,9 +59,9 @@ def value_network(trained: Trained) -> tuple[Network, dict[str, Tensor]]:
     states, goals = _inputs(network, trained)
     represented = _encode(network, trained, "value_noise")(states, goals)
     action = lambda: _vectors(network, trained, _outputs(network, trained, states, goals))
-    found = {"value": parts.value(recipe.value, network, trained.params.value, states, represented, action)}
+    found = {"value": values.value(recipe.value, network, trained.params.value, states, represented, action)}
     if isinstance(recipe.value, CountsSteps):
-        found["steps"] = parts.steps(recipe.value, network, found["value"], recipe.learning.discount)
+        found["steps"] = values.steps(recipe.value, network, found["value"], recipe.learning.discount)
     return network, found
 
 
@@ -106,8 +106,13 @@ def _encode(network: Network, trained: Trained, noise: str) -> Encode:
 
 def _outputs(network: Network, trained: Trained, states: Tensor, goals: Tensor) -> Tensor:
     recipe = trained.learner.recipe
-    encode, project = _encode(network, trained, "goal_noise"), partial(parts.projected, recipe.representation, network)
-    return parts.outputs(recipe.policy, network, trained.params.policy, states, goals, encode, project, "action_noise")
+    view = parts.View(
+        _encode(network, trained, "goal_noise"),
+        partial(parts.projected, recipe.representation, network),
+        partial(values.critics, recipe.value, network, trained.params.value),
+        lambda: np.asarray(trained.learner.head.every_action()),
+    )
+    return parts.outputs(recipe.policy, network, trained.params.policy, states, goals, view)
 
 
 def _columns_of(network: Network, part: Part, outputs: Tensor) -> Tensor:
@@ -162,10 +167,10 @@ def _original(network: Network, trained: Trained, actions: Tensor) -> Tensor:
     if not units.levels:
         return scaled
     pieces = []
-    for dimension, values in enumerate(units.levels):
-        if values:
+    for dimension, levels in enumerate(units.levels):
+        if levels:
             index = network.add("Cast", network.columns(actions, [dimension]), to=INTEGER)
-            pieces.append(network.add("Gather", network.constant(values), index, size=1, axis=0))
+            pieces.append(network.add("Gather", network.constant(levels), index, size=1, axis=0))
         else:
             pieces.append(network.columns(scaled, [dimension]))
     return network.beside(*pieces)

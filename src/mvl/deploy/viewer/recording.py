@@ -79,8 +79,8 @@ class PlanRecorder:
         self.paths.append(self.follower.path(0))
         self.pursued.append([])
 
-    def subgoals(self, observations: np.ndarray) -> np.ndarray:
-        chosen = self.follower.subgoals(observations)
+    def subgoals(self, observations: np.ndarray, over: np.ndarray) -> np.ndarray:
+        chosen = self.follower.subgoals(observations, over)
         self.pursued[-1].append(chosen[0])
         return chosen
 
@@ -124,7 +124,7 @@ def _play_all(
 
         def choose(observation: np.ndarray, goal: np.ndarray, time: int, number: int = number) -> np.ndarray:
             rows = np.asarray(observation, np.float32)[None, None], np.asarray(goal, np.float32)[None, None]
-            action: np.ndarray = act(*rows, np.array([number]), time)[0, 0]
+            action: np.ndarray = act(*rows, np.array([number]), time, np.zeros((1, 1), bool))[0, 0]
             return action
 
         def step(done: int, before: int = number * longest) -> None:

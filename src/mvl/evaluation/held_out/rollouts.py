@@ -25,9 +25,9 @@ def distances(trial: Trial, pairs: Pairs) -> np.ndarray:
     data, step = trial.held_out, jax.jit(trial.dynamics.next)
     states = take(data.observations, pairs.states), data.as_goals(pairs.states), data.as_goals(pairs.goals)
     observations, there, goals = (np.repeat(array[None], trial.seeds, axis=0) for array in states)
-    passed = [there]
+    passed, over = [there], np.zeros(observations.shape[:2], bool)
     for time in range(horizon(data)):
-        actions = trial.act(observations, goals, np.arange(len(pairs.states)), time)
+        actions = trial.act(observations, goals, np.arange(len(pairs.states)), time, over)
         observations, there = (np.asarray(array) for array in step(observations, actions))
         passed.append(there)
     return np.asarray(np.linalg.norm((np.stack(passed) - goals) / goal_unit(trial), axis=-1))

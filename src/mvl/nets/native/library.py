@@ -9,13 +9,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jax
 
+from mvl.files import scratch_folder
 from mvl.nets.native.cache import find, path_in, private_folder, store
 
 HERE = Path(__file__).parent
@@ -60,7 +60,7 @@ def cached(cache: int) -> str:
 
 def compiled(command: list[str]) -> bytes:
     """Content of the library, compiled with this command."""
-    with tempfile.TemporaryDirectory() as work:
+    with scratch_folder() as work:
         library = Path(work) / "library.so"
         source = [str(HERE / "entry_points.cc"), "-isystem", jax.ffi.include_dir(), "-o", str(library)]
         done = subprocess.run([*command, *FLAGS, *source], capture_output=True, text=True)
