@@ -71,11 +71,18 @@ def test_evaluation_is_compared_with_one_step_at_a_time():
     assert found["episodes_per_second"] == pytest.approx(5 / found["seconds"])
 
 
+def test_a_step_on_images_is_timed():
+    found = measures.image_step(steps=1, episodes=1, batch_size=2, **{"encoder.size": 8})
+    assert found["operations"] < 2e9
+    assert min(found["seconds"], found["alone"], found["in_loop"]) > 0
+
+
 def stand_in(kind, *arguments, cores=None, **settings):
     """Plausible numbers without measuring."""
     return {
         "rate": {"flops": 1e11, "seconds": 0.01},
         "step": {"seconds": 0.006 * settings.get("seeds", 1) ** 0.5, "operations": 8e8, "compile_seconds": 1.0, "bytes": 1e8},
+        "image_step": {"seconds": 0.05, "operations": 2e9, "alone": 0.01, "in_loop": 0.011},
         "evaluation": {"seconds": 1.0, "slow_seconds": 9.0, "episodes_per_second": 250.0},
         "command": {"seconds": 0.2 if "4" not in arguments else 0.4, "failed": 0.0},
         "training_memory": {"bytes": 2e9},
@@ -93,15 +100,16 @@ def test_every_bar_is_taken_written_drawn_and_compared(tmp_path, monkeypatch, ca
     assert main(["bench", "--to", str(result), "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
     figures = json.loads(result.read_text())
-    assert len(figures["bars"]) == 27
+    assert len(figures["bars"]) == 29
     verdicts = {bar["name"].split(",")[0]: bar["passes"] for bar in figures["bars"] if "GCIVL" not in bar["name"]}
     assert [name for name, passes in verdicts.items() if not passes] == ["memory"]
-    assert out.count("passes") + out.count("falls short") == 27
+    assert out.count("passes") + out.count("falls short") == 29
     assert set(figures["growth"]) == set(growth.GROWTH)
+    assert figures["behind"]["images"]["image step"]["share"] == pytest.approx(0.4)
     assert "hiql-mvl" in figures["recipes"]
     assert imread(picture).shape[1] > 900
     assert main(["bench", "--compare", str(result), str(result)]) == 0
-    assert capsys.readouterr().out.count("+0%") == 27
+    assert capsys.readouterr().out.count("+0%") == 29
     (tmp_path / "no.json").write_text("{}")
     capsys.readouterr()
     assert main(["bench", "--table", str(result)]) == 0

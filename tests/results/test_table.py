@@ -90,11 +90,6 @@ def test_tasks_have_lines_of_their_own(tmp_path):
     assert str(found[1].cell.paper) == "27 ± 20"
 
 
-def test_what_is_not_built_is_said(tmp_path):
-    plan = Plan("table7", "", paper_cells("table7", [], [], "cpu", Wanted()), [0], tmp_path, None, False)
-    assert "not available: learning from pixels is not built" in comparison(plan, results(plan)).text()
-
-
 def test_the_best_setting_is_written_down(tmp_path):
     for weight, successes in {"1.0": (0.2, 0.3), "3.0": (0.9, 0.8)}.items():
         of = experiment("gcivl-mvl", regularizer__weight=weight)

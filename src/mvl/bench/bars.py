@@ -130,12 +130,25 @@ def arriving() -> tuple[list[Bar], dict[str, Measurement]]:
     return bars, {"arriving": found}
 
 
+def images() -> tuple[list[Bar], dict[str, Measurement]]:
+    """A step on Powderworld's images, and its encoder inside and outside of a loop; its share of matrix products is kept."""
+    found = fastest({"matrix products": partial(measure, "rate"), "image step": partial(measure, "image_step")})
+    step = found["image step"]
+    step["share"] = step["operations"] / step["seconds"] / found["matrix products"]["flops"]
+    bars = [
+        Bar("gradient of the image encoder in a loop against the same alone", step["in_loop"] / step["alone"], 1.2, unit="x"),
+        Bar("plain GCIVL step on powderworld's images, cpu preset", 1000 * step["seconds"], 60.0, unit=" ms"),
+    ]
+    return bars, found
+
+
 def all_bars(data: Path, cores: list[int], report: Callable[[Bar], None]) -> tuple[list[Bar], dict[str, Any]]:
     """Every bar, reported when it is measured; and all measurements that they are made from."""
     parts: list[tuple[str, Callable[[], tuple[list[Bar], dict[str, Measurement]]]]] = [
         ("one core", lambda: matmul_shares(cores[:1], (0.90, 0.80, 0.65), "one core")),
         ("all cores", lambda: matmul_shares(cores, (0.85, 0.65, 0.65), f"{len(cores)} cores")),
         ("regularizers", regularized),
+        ("images", images),
         ("seeds", lambda: seeds(str(data))),
         ("evaluation", evaluation),
         ("starting", lambda: starting(str(data))),

@@ -213,9 +213,17 @@ def training_memory(data: str) -> Measurement:
     return {"bytes": largest_memory()}
 
 
+def image_step(**settings: Any) -> Measurement:
+    """A step on images (`mvl.bench.images`)."""
+    from mvl.bench.images import image_step as measured
+
+    return measured(**settings)
+
+
 MEASURES: dict[str, Callable[..., Measurement]] = {
     "rate": rate,
     "step": step,
+    "image_step": image_step,
     "evaluation": evaluation,
     "command": command,
     "training_memory": training_memory,
