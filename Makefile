@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: setup python demo test test-short print-short test-all lint docs bench soak fuzz results lock clean
+.PHONY: setup python demo test test-short test-all lint docs bench soak fuzz results lock clean
 
 setup: $(READY)
 
@@ -34,9 +34,6 @@ test: $(READY)
 SHORT := tests/test_install.py tests/test_imports.py tests/cli/test_cli.py tests/deploy/test_policy.py tests/tasks/test_pointmaze.py tests/evaluation/test_rollout.py
 test-short: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(SHORT)
-
-print-short:
-	@echo $(SHORT)
 
 # Test every combination of parts instead of a selection that covers all pairs.
 test-all: $(READY)

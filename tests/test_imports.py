@@ -10,7 +10,7 @@ import pytest
 import mvl
 
 SOURCE = Path(mvl.__file__).parent
-PARTS = {"representations", "regularizers", "values", "policies"}
+PARTS = {"representations", "regularizers", "values", "policies", "encoders"}
 ORDER = [
     "errors",
     "checks",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,6 +60,10 @@ class Goals(NamedTuple):
     masks: Array  # (batch,) 0 where the goal is the current state, otherwise 1
     offsets: Array  # (batch,) goal row minus own row: 0 is the current state, 1 the next; others may lie in another episode
 
+    def mapped(self, change: Callable[[Array], Array]) -> Goals:
+        """The same goals, described by what a function makes of them."""
+        return self._replace(vectors=change(self.vectors), states=change(self.states))
+
 
 class Windows(NamedTuple):
     """Four rows of one episode as goals, in temporal order; `there` is the successor of `here`."""
@@ -110,3 +115,19 @@ class Batch(NamedTuple):
     midpoints: Midpoints | None = None
     waypoints: Waypoints | None = None
     chunk: ActionChunk | None = None
+
+    def mapped(self, change: Callable[[Array], Array]) -> Batch:
+        """The batch with a function applied to every state and every goal."""
+        own, middle, ways, chunk = self.representation_goals, self.midpoints, self.waypoints, self.chunk
+        return self._replace(
+            observations=change(self.observations),
+            next_observations=change(self.next_observations),
+            positions=change(self.positions),
+            value_goals=self.value_goals.mapped(change),
+            actor_goals=self.actor_goals.mapped(change),
+            representation_goals=own and own.mapped(change),
+            windows=self.windows and Windows(*map(change, self.windows)),
+            midpoints=middle and middle._replace(states=change(middle.states)),
+            waypoints=ways and Waypoints(*map(change, ways)),
+            chunk=chunk and chunk._replace(after=change(chunk.after)),
+        )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mvl import registry
 from mvl.checks import INSIDE_UNIT
+from mvl.data.sources.images import is_images
 from mvl.errors import UsageError, unknown
 from mvl.recipes.families import name_of_parts
 from mvl.recipes.presets import DEFAULT, PRESETS, Schedule, named_recipe
@@ -71,6 +72,8 @@ class Experiment:
         if self.schedule.plan != "none" and not isinstance(self.recipe.value, CountsSteps):
             name = registry.name_of("value", self.recipe.value)
             raise UsageError(f"a plan needs a value that counts steps, which {name} does not; choose --plan none.")
+        if self.schedule.plan != "none":
+            self.recipe.check_plan()
         if self.recipe.learning.normalize is None:
             decided = replace(self.recipe.learning, normalize=self.task.is_own)
             object.__setattr__(self, "recipe", replace(self.recipe, learning=decided))
@@ -166,7 +169,9 @@ class Experiment:
         """The preset with the fewest different settings, and the names of the parts if they are not those of a named recipe."""
         names = self.recipe.names()
         recipe = name_of_parts(names)
-        swapped = {} if recipe else names
+        usual = "impala" if self.task.images else "identity"
+        swapped = {} if recipe else {axis: name for axis, name in names.items() if axis != "encoder"}
+        swapped |= {"encoder": names["encoder"]} if names["encoder"] != usual else {}
         made = [
             Experiment.from_preset(self.task, recipe or "gcivl", preset, parts=swapped)
             for preset in ([self.preset] if self.preset else PRESETS)
@@ -216,8 +221,8 @@ def as_task(given: str | Path | Task | Dataset) -> Task:
     if isinstance(given, Task):
         return given
     if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".npz")):
-        return Task(data=given)
-    return find_task(given) if isinstance(given, str) else Task(data=given)
+        return Task(data=given, images=is_images(Path(given)))
+    return find_task(given) if isinstance(given, str) else Task(data=given, images=given.image is not None)
 
 
 def _task_from_json(data: Mapping[str, Any]) -> Task:
@@ -227,11 +232,19 @@ def _task_from_json(data: Mapping[str, Any]) -> Task:
         return find_task(data["task"])
     own = own or {"data": data["task"]}  # version 0.1 had no other tasks of this kind
     path = Path(own["data"]) if own["data"] not in (None, "arrays") else None
-    return Task(own.get("env"), path, own.get("goal"), own.get("success"), own.get("name", ""), goals=own.get("goals", 1))
+    return Task(
+        own.get("env"),
+        path,
+        own.get("goal"),
+        own.get("success"),
+        own.get("name", ""),
+        goals=own.get("goals", 1),
+        images=own.get("images", False),
+    )
 
 
 def _own_task(task: Task) -> dict[str, str | int | None]:
-    """A user-defined task as JSON: its data file, its functions as import paths, and its number of goals."""
+    """A user-defined task as JSON: its data file, its functions as import paths, its number of goals, and if it has images."""
     paths = {name: registry.import_path(getattr(task, name)) or None for name in ("env", "goal", "success")}
     data = str(task.data) if isinstance(task.data, str | Path) else None
-    return {"name": task.name, "data": data, **paths, "goals": task.goals}
+    return {"name": task.name, "data": data, **paths, "goals": task.goals, "images": task.images}

@@ -25,7 +25,9 @@ AXES = {
     "regularizer": "mvl.regularizers",
     "value": "mvl.values",
     "policy": "mvl.policies",
+    "encoder": "mvl.encoders",
 }
+"""The four axes, and what turns images into what the networks of all of them take."""
 
 
 def names(axis: str) -> list[str]:

@@ -23,6 +23,10 @@ Encode: TypeAlias = Callable[["Array", "Array"], "Array"]
 """States (..., d) and goals (..., g) -> represented goals (..., k), which may depend on the states."""
 
 
+ImageShape: TypeAlias = tuple[int, int, int]
+"""Height, width and channels."""
+
+
 class Shapes(NamedTuple):
     """Sizes that a part needs to initialize its parameters."""
 
@@ -39,6 +43,8 @@ class Shapes(NamedTuple):
     """How many levels each dimension of an action has, 0 for a continuous one; empty: all are continuous."""
     chunk: int = 1
     """How many successive actions the policy answers at once."""
+    image: ImageShape | None = None
+    """Shape of an observation and of a goal, if these are images, whose bytes are then one vector; None: they are numbers."""
 
     @property
     def outputs(self) -> int:
@@ -194,6 +200,30 @@ class HasSurface(Protocol):
     """Which surface is regularized: the value's (`downstream`), the representation's (`own`), or `both`."""
 
     def surface(self, params: Params, batch: Batch) -> Field: ...
+
+
+@runtime_checkable
+class EncodesImages(Protocol):
+    """An encoder: what networks get in place of images. An encoder without these methods leaves observations as they are."""
+
+    size: int
+    """Length of a latent vector."""
+    fusion: str
+    """`early`: an observation is encoded together with its goal; `late`: every image alone."""
+    augment: float
+    """Probability that the images of a batch are shifted at random."""
+    shaped_by_regularizer: bool
+    """Whether the regularizer trains it."""
+
+    def init(self, key: Key, shape: ImageShape) -> Params: ...
+
+    def encode(self, params: Params, images: Array) -> Array:
+        """Latent vectors (n, size) of images (n, height, width, channels) of bytes."""
+        ...
+
+    def operations(self, shape: ImageShape) -> float:
+        """Floating-point operations for one image, roughly."""
+        ...
 
 
 class Regularizer(Protocol):

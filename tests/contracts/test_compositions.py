@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import tyro
+from pictures import eye, pictured
 
 from conftest import discrete, small_recipe, walk
 from contracts.cube import LEGAL, covering, pairs, refusal
@@ -24,12 +25,15 @@ COVER = covering(LEGAL)
 REST = [name for name in LEGAL if name not in COVER]
 
 
-def one_step(name: str, dimensions: int, oracle: bool = False, levels: tuple[int, ...] = (), **learning: int):
+def one_step(name: str, dimensions: int, oracle: bool = False, levels: tuple[int, ...] = (), fusion: str = "", **learning: int):
     """One jitted step twice over; everything finite, bit for bit the same, and an action in range."""
     data = discrete(walk(dimensions=dimensions), levels) if levels else walk(dimensions=dimensions)
+    if fusion:
+        data = pictured(bool(levels))
     if oracle:  # goals are told by fewer numbers than states
         data = Dataset(data.observations, data.actions, data.ends, oracle=data.observations[:, :1] * 2)
-    recipe = small_recipe(name, learning=Learning(batch_size=16, **learning))
+    encoder = {"encoder": eye(fusion)} if fusion else {}
+    recipe = small_recipe(name, learning=Learning(batch_size=16, **learning), **encoder)
     history = recipe.learning.history
     recipe = recipe.fit(statistics_of(data, None, history))
     learner = Learner(recipe, shapes_of(data, recipe.learning))
@@ -77,6 +81,23 @@ def test_chunks_of_actions_are_learned(name, levels):
 @pytest.mark.parametrize("name", ["gcivl-slope", "qrl-eik", "coe"])
 def test_states_may_have_a_history(name):
     one_step(name, 2, history=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "fusion", "levels"),
+    [
+        *[("gcivl-mvl", "early", levels) for levels in ((3,), ())],
+        *[("bc", "early", (3,)), ("fbc", "early", ()), ("gcivl-slope", "late", (3,)), ("dual-eik", "late", ())],
+        *[("hiql", "late", (3,)), ("gciql-mvl", "late", ()), ("crl", "late", (3,)), ("qrl", "late", (3,)), ("trl", "late", ())],
+    ],
+)
+def test_images_are_learned_from_with_discrete_and_continuous_actions(name, fusion, levels):
+    """Each family where it can go, every regularizer, both ways to own an encoder."""
+    one_step(name, 2, levels=levels, fusion=fusion)
+
+
+def test_images_may_have_histories_and_policies_of_images_chunks():
+    one_step("gcivl", 2, fusion="early", history=2, chunk=2)
 
 
 def test_a_policy_of_single_actions_is_refused_with_those_that_answer_chunks():

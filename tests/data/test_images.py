@@ -1,13 +1,17 @@
-"""Image files: what their card says, and that nothing trains on them."""
+"""Image files: what their card says, and the data and the settings that training makes of them."""
 
 import numpy as np
 import pytest
 
+from mvl import registry
 from mvl.cli import main
+from mvl.data.memory_map import file_of
 from mvl.data.sources import images, npz
-from mvl.errors import DataError, UsageError
+from mvl.errors import UsageError
 from mvl.recipes.presets import named_recipe
+from mvl.runs.data import shapes_of
 from mvl.tasks import find_task
+from mvl.types import Shapes
 
 
 @pytest.fixture
@@ -52,21 +56,44 @@ def test_the_card_of_images(capsys, tmp_path, monkeypatch, arrays):
     assert "! places that are never painted along x and y" in out
 
 
-def test_nothing_trains_on_images(capsys, tmp_path, arrays):
-    path = tmp_path / "powderworld-easy-play-v0.npz"
+def test_a_file_of_images_becomes_rows_of_bytes_and_levels(tmp_path, arrays):
+    path = tmp_path / "a.npz"
     np.savez_compressed(path, **arrays)
-    for task in (path, "powderworld-easy-play"):
-        code, _, err = answer(capsys, "train", task, "--data", tmp_path, "--held-out", 0.5, "--run", tmp_path / "run")
-        assert code in (1, 2)
-        assert "images" in err
-        assert "learns from yet" in err
-        assert len(err.strip().splitlines()) == 1
-        assert not (tmp_path / "run").exists()
-    with pytest.raises(DataError, match="observations are images"):
-        npz.load(path)
-    for preset in ("cpu", "paper"):
-        with pytest.raises(UsageError, match="powderworld-hard-play-v0 has images and discrete actions"):
-            named_recipe("hiql", preset, find_task("powderworld-hard-play-v0"))
+    for out_of_core in (False, True):
+        found = npz.load(path, out_of_core=out_of_core)
+        assert found.image == (4, 4, 3)
+        assert found.observations.dtype == np.uint8
+        assert np.array_equal(found.observations.reshape(14, 4, 4, 3), arrays["observations"])
+        assert found.actions.ravel().tolist() == arrays["actions"].tolist()
+        assert shapes_of(found)._replace(plain=True) == Shapes(48, 8, 48, levels=(8,), image=(4, 4, 3))
+        assert (file_of(found.observations) is not None) == out_of_core
+    assert npz.bytes_of(path) == 14 * 48 + 14 * 4 + 14 * 16
+
+
+def test_images_need_an_encoder_and_fit_their_validation_data(capsys, tmp_path, arrays):
+    np.savez(tmp_path / "a.npz", **arrays)
+    given = ["train", tmp_path / "a.npz", "--run", tmp_path / "run"]
+    code, _, err = answer(capsys, *given, "--held-out", 0.5, "--encoder", "identity")
+    assert code == 2
+    assert "observations of the data are images, which encoder identity does not take; choose --encoder impala" in err
+    np.savez(tmp_path / "a-val.npz", **{**arrays, "observations": arrays["observations"].reshape(14, 2, 8, 3)})
+    code, _, err = answer(capsys, *given)
+    assert code == 1
+    assert "differ in the dimensions of their observations" in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_sizes_of_a_preset_and_the_settings_of_a_task_with_images():
+    task = find_task("powderworld-hard-play-v0")
+    recipe, schedule = named_recipe("gcivl-pixel-mvl", "cpu", task)
+    assert registry.name_of("encoder", recipe.encoder) == "impala"
+    assert (recipe.policy.alpha, schedule.eval_temperature, recipe.encoder.augment) == (3.0, 0.3, 0.5)
+    assert (recipe.learning.batch_size, schedule.steps_per_dispatch, schedule.plan) == (64, 20, "none")
+    paper, long = named_recipe("bc", "paper", task)
+    assert (paper.learning.batch_size, long.steps, paper.encoder.channels) == (256, 500_000, (16, 32, 32))
+    assert recipe == named_recipe("gcivl-mvl", "cpu", task)[0]
+    with pytest.raises(UsageError, match="gcivl-pixel learns from images; .* or the recipe gcivl"):
+        named_recipe("gcivl-pixel", "cpu", find_task("pointmaze-medium-navigate-v0"))
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,20 @@ def test_intervals_of_one_seed_are_valid_json(plan, tmp_path):
     one = Plan("sweep", "", plan.cells, [0], plan.store, None, False)
     write_choice(one, ranking(results(one), "action-error"), "action-error", tmp_path / "choice.json")
     assert json.loads((tmp_path / "choice.json").read_text(), parse_constant=pytest.fail)["ranking"][0]["low"] is None
+    assert "one seed has no interval" in ranking_table(ranking(results(one), "action-error"), "action-error").text()
+
+
+def test_files_have_no_folder_of_this_machine(tmp_path):
+    data = tmp_path / "elsewhere" / DATA
+    of = experiment("gcivl", task=str(data))
+    run = made_run(folder_of(of, tmp_path) / "seeds-0", of, [0])
+    (run / "held_out.json").write_text('{"step": 30000, "seeds": [0], "measures": {"model-success": [0.5]}}')
+    plan = Plan("tune", "", sweep_cells([of.task], ["gcivl"], "cpu", {}, Wanted()), [0], tmp_path, None, False)
+    line = write_choice(plan, ranking(results(plan), "model-success"), "model-success", tmp_path / "choice.json")
+    assert line.startswith(f"chosen on {DATA} alone")
+    for text in ((tmp_path / "choice.json").read_text(), comparison(plan, results(plan)).csv()):
+        assert DATA in text
+        assert "elsewhere" not in text
 
 
 def test_a_criterion_that_cannot_rank_is_refused():

@@ -108,7 +108,7 @@ def make_plan(name: str, title: str, cells: "list[Cell]", options: Namespace) ->
 
 def _held_out(cell: "Cell", share: float | None) -> "Cell":
     """The cell with this share of the episodes held out for validation, if a share is given."""
-    if cell.experiment is None or share is None:
+    if share is None:
         return cell
     return replace(cell, experiment=replace(cell.experiment, data=replace(cell.experiment.data, held_out=share)))
 

@@ -13,7 +13,7 @@ from mvl.extras import TRACKERS
 if TYPE_CHECKING:
     from mvl.experiment import Experiment
 
-AXES = ("representation", "regularizer", "value", "policy")
+AXES = ("representation", "regularizer", "value", "policy", "encoder")
 GIVEN_BY_PARENT = ("recipe", "preset", *AXES, "env", "seeds", "first_seed", "data", "out_of_core")
 """Options that a run started from another may not have."""
 

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 from mvl.data.memory_map import chunks
 from mvl.data.signals import KINDS, Signals
 from mvl.errors import DataError
+from mvl.types import ImageShape
 
 
 def as_numbers(values: ArrayLike, name: str, source: str) -> np.ndarray:
@@ -16,6 +17,23 @@ def as_numbers(values: ArrayLike, name: str, source: str) -> np.ndarray:
     if array.ndim != 2 or array.shape[1] == 0:
         raise DataError(f"{source}: {name} has shape {array.shape}; (rows, dimensions) is needed.")
     return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def image_shape(observations: ArrayLike, source: str) -> ImageShape | None:
+    """Height, width and channels of observations (rows, height, width, channels) that are images; None for other shapes."""
+    array = np.asarray(observations)
+    if array.ndim != 4:
+        return None
+    if array.dtype != np.uint8 or 0 in array.shape[1:]:
+        raise DataError(f"{source}: images are bytes, row by row; these have type {array.dtype} and shape {array.shape}.")
+    _, height, width, channels = array.shape
+    return height, width, channels
+
+
+def as_rows(images: ArrayLike) -> np.ndarray:
+    """Images as rows of bytes, (rows, height width channels); those of a file stay on disk."""
+    array = np.asanyarray(images)
+    return array.reshape(len(array), -1)
 
 
 def as_goals(values: ArrayLike, rows: int, source: str) -> np.ndarray:

@@ -13,17 +13,19 @@ from mvl.data.array_checks import (
     as_goals,
     as_numbers,
     as_origin,
+    as_rows,
     check_episodes,
     check_finite,
     check_lengths,
     check_range,
     check_signals,
+    image_shape,
     level_counts,
 )
 from mvl.data.memory_map import take
 from mvl.data.signals import Signals
 from mvl.errors import DataError, UsageError
-from mvl.types import Statistics
+from mvl.types import ImageShape, Statistics
 
 MANY_ROWS, SAMPLED_ROWS = 4_000_000, 500_000
 """Statistics of a dataset with more than MANY_ROWS rows are computed from a sample of about SAMPLED_ROWS rows."""
@@ -44,7 +46,7 @@ class Dataset:
         >>> run = mvl.train(mvl.Dataset.from_episodes(episodes))
     """
 
-    observations: np.ndarray  # (rows, d) float32
+    observations: np.ndarray  # (rows, d) float32; of images their bytes
     actions: np.ndarray  # (rows, a) float32, in [-1, 1]; of discrete dimensions the index of the level
     ends: np.ndarray  # (episodes,) index of each episode's last row
     source: str = "arrays"
@@ -59,6 +61,8 @@ class Dataset:
     """What was subtracted from the original observations, which float32 would have rounded; None: nothing."""
     goal_origin: np.ndarray | None = None  # (g,) float64
     """What was subtracted from the original goals, if they are not whole observations; None: nothing."""
+    image: ImageShape | None = None
+    """Height, width and channels of an observation if it is an image, whose bytes are a row; None: it is numbers."""
 
     @classmethod
     def from_arrays(
@@ -76,7 +80,7 @@ class Dataset:
         """From flat arrays.
 
         Args:
-            observations: (rows, d).
+            observations: (rows, d), or images (rows, height, width, channels) of bytes.
             actions: (rows, a), in [-1, 1].
             terminals: (rows,), true at the last row of every episode.
             source: Where the data comes from, for messages.
@@ -86,11 +90,13 @@ class Dataset:
             origin: (d,), what was subtracted from the observations.
             goal_origin: (g,), what was subtracted from the goals.
         """
-        observations = as_numbers(observations, "observations", source)
+        image = image_shape(observations, source)
+        observations = as_rows(observations) if image else as_numbers(observations, "observations", source)
         actions = as_numbers(actions, "actions", source)
         terminals = np.asarray(terminals)
         check_lengths(observations, actions, terminals, source)
-        check_finite(observations, "observations", source)
+        if image is None:
+            check_finite(observations, "observations", source)
         check_finite(actions, "actions", source)
         check_range(actions, level_counts(signals, actions.shape[1]), source)
         ends = np.flatnonzero(terminals)
@@ -101,7 +107,7 @@ class Dataset:
             check_signals(signals, observations, actions, goals, source)
         shift = None if origin is None else as_origin(origin, observations, "origin", source)
         goal_shift = None if goal_origin is None or goals is None else as_origin(goal_origin, goals, "goal_origin", source)
-        return cls(observations, actions, ends, source, goals, limits, signals, shift, goal_shift)
+        return cls(observations, actions, ends, source, goals, limits, signals, shift, goal_shift, image)
 
     @classmethod
     def from_episodes(cls, episodes: Iterable[tuple[np.ndarray, np.ndarray]], source: str = "episodes") -> "Dataset":

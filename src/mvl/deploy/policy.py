@@ -127,6 +127,8 @@ class LoadedPolicy:
         single = self.shapes.observation // self._recent.count
         for name, given, size in (("observation", observation, single), ("goal", goal, self.shapes.goal)):
             array = self._inputs.vector(given, name)
+            if self.shapes.image and array.shape[-3:] == self.shapes.image:
+                array = array.reshape(*array.shape[:-3], -1)
             whole = name == "observation" and array.shape[-1:] == (self.shapes.observation,)
             if (array.ndim == 0 or array.shape[-1] != size) and not whole:
                 raise UsageError(f"{name} has shape {array.shape}; its last axis must have length {size}.")

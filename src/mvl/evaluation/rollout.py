@@ -73,14 +73,16 @@ def _play_round(
     done = np.zeros((seeds, len(numbers)), bool)
     success = done[..., None]
     lengths = np.zeros((seeds, len(numbers)), int)
-    history = [observations]
+    history, time = [observations], 0
     while not done.all():
-        actions = act(observations, goals, numbers, len(history) - 1, done)
+        actions = act(observations, goals, numbers, time, done)
+        time += 1
         lengths += ~done
         flat_observations, flat_done, flat_success = environments.step(actions.reshape(seeds * len(numbers), -1))
         observations = flat_observations.reshape(observations.shape)
         done, success = flat_done.reshape(done.shape), flat_success.reshape(*done.shape, -1)
-        history.append(observations)
+        if record:  # of images they are large
+            history.append(observations)
     paths = _paths(np.stack(history), lengths) if record else []
     return success, lengths, goals, paths
 

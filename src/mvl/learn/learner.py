@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,6 +18,7 @@ from mvl.errors import UsageError
 from mvl.learn.devices import BatchSharding
 from mvl.learn.losses import add, chunk_advantage, combine
 from mvl.learn.optimizer import Variables, adam_step, optimizer
+from mvl.learn.sight import Seen, Sight, sight_of
 from mvl.nets.heads import ActionHead
 from mvl.recipes.recipe import Recipe
 from mvl.representations.identity import Identity
@@ -46,6 +47,7 @@ class Parameters(NamedTuple):
     representation: Params
     value: Params
     policy: Params
+    encoder: Params = ()
 
 
 class Targets(NamedTuple):
@@ -53,6 +55,7 @@ class Targets(NamedTuple):
 
     representation: Params
     value: Params
+    encoder: Params = ()
 
 
 class State(NamedTuple):
@@ -84,15 +87,21 @@ class Learner:
     def head(self) -> ActionHead:
         return ActionHead(self.shapes.levels, self.shapes.chunk)
 
+    @cached_property
+    def sight(self) -> Sight:
+        return sight_of(self.recipe, self.shapes)
+
     def init(self, seed: Array) -> State:
-        keys = jax.random.split(jax.random.key(seed), 3)
-        recipe = self.recipe
-        plain = self.shapes.plain and isinstance(recipe.representation, Identity)
-        shapes = self.shapes._replace(represented=recipe.representation.width(self.shapes.goal), plain=plain)
+        key = jax.random.key(seed)
+        keys = jax.random.split(key, 3)
+        recipe, seen = self.recipe, self.sight.shapes
+        plain = seen.plain and isinstance(recipe.representation, Identity)
+        shapes = seen._replace(represented=recipe.representation.width(seen.goal), plain=plain)
         params = Parameters(
-            recipe.representation.init(keys[0], self.shapes),
+            recipe.representation.init(keys[0], seen),
             recipe.value.init(keys[1], shapes),
             recipe.policy.init(keys[2], shapes),
+            self.sight.init(jax.random.fold_in(key, 3)),
         )
         targets = jax.tree.map(jnp.copy, self.targets(params))
         moments = optimizer(recipe.learning.learning_rate).init(params)
@@ -100,44 +109,48 @@ class Learner:
 
     def targets(self, params: Parameters) -> Targets:
         """The parameters that have a target network."""
-        recipe = self.recipe
-        return Targets(recipe.representation.targets(params.representation), recipe.value.targets(params.value))
+        rep, value = self.recipe.representation, self.recipe.value
+        encoder = self.sight.targets(params.encoder)
+        return Targets(rep.targets(params.representation), value.targets(params.value), encoder)
 
     def loss(self, params: Parameters, targets: Targets, batch: Batch, key: Key, step: Array | None = None) -> Loss:
         """Representation + value + regularizer + policy; every stop-gradient between parts is written here.
 
-        If a step is given, the regularizer has no weight before `regularizer_start`.
+        A step is given in training: images are augmented, and the regularizer has no weight before `regularizer_start`.
         """
-        recipe = self.recipe
-        batch = self.head.with_vectors(batch)
+        recipe, sight = self.recipe, self.sight
+        batch = self.head.with_vectors(batch if step is None else sight.augmented(jax.random.fold_in(key, 5), batch))
         rep_key, view_key, regularizer_key, actor_view_key, act_key = jax.random.split(key, 5)
         constant = stop_gradient(params)
+        seen = sight.seen(params.encoder, targets.encoder, batch)
         shaped = params if recipe.representation.shaped_by_value else params._replace(representation=constant.representation)
         view, actor_view = self.view(shaped, view_key), self.view(constant, actor_view_key)
 
         def act(states: Array, goals: Array) -> Array:
             return self._first(recipe.policy.act(constant.policy, states, goals, actor_view, act_key, jnp.zeros(())))
 
-        value, values = self.value_loss(params.value, targets.value, batch, view.encode, act)
+        value, values = self.value_loss(params.value, targets.value, seen, view.encode, act)
+        asked = sight.asked(self.value_functions(constant), seen)
         losses = {
-            "representation": recipe.representation.loss(params.representation, targets.representation, batch, rep_key),
+            "representation": recipe.representation.loss(params.representation, targets.representation, seen.value, rep_key),
             "value": value,
-            "policy": recipe.policy.loss(params.policy, self.value_functions(constant), batch, actor_view, act_key),
+            "policy": recipe.policy.loss(params.policy, asked, seen.policy, actor_view, act_key),
         }
-        fields = self.fields(params, shaped, targets, batch, view_key, values)
+        known = values if seen.points is seen.value else None
+        fields = self.fields(params, shaped, targets, seen.points, view_key, known)
         if fields:
             loss, metrics = add([recipe.regularizer(field, regularizer_key) for field in fields])
             start = recipe.learning.regularizer_start
             losses["regularizer"] = (jnp.where(step < start, 0.0, loss) if start and step is not None else loss), metrics
         return combine(losses)
 
-    def value_loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> tuple[Loss, Array | None]:
+    def value_loss(self, params: Params, targets: Params, seen: Seen, encode: Encode, act: Act) -> tuple[Loss, Array | None]:
         """The value's loss, and V(s, z) of the batch if the loss computes it, for the regularizer to reuse."""
-        value = self.recipe.value
+        value, batch = self.recipe.value, seen.value
         if not isinstance(value, Regresses):
             return value.loss(params, targets, batch, encode, act), None
         values = value.state_value(params, batch.observations, encode(batch.observations, batch.value_goals.vectors))
-        return value.regress(values, params, targets, batch, encode), values
+        return value.regress(values, params, targets, seen.targets, encode), values
 
     def view(self, params: Parameters, key: Key) -> PolicyView:
         """What the policy uses of the other parts; every call within a step uses the same random draw."""
@@ -215,7 +228,13 @@ class Learner:
         return State(*after, state.seed, state.step + 1), metrics
 
     def steps(self, state: State, data: Rows, count: int, sharding: BatchSharding | None = None) -> tuple[State, Metrics]:
-        """Many steps in one call; metrics of all steps, stacked. All batches are drawn before the first step."""
+        """Many steps in one call; metrics of all steps, stacked.
+
+        All batches are drawn before the first step, but those of images, which are large, when they are needed.
+        """
+        if self.shapes.image and sharding is None:
+            one = lambda before, _: self.update(before, self.sample(data, self.keys(before.seed, before.step)[0]))
+            return jax.lax.scan(one, state, length=count)
         batches = self.draw(data, state.seed, state.step + jnp.arange(count))
         return self.updates(state, sharding.constrain(batches) if sharding else batches)
 
@@ -254,22 +273,25 @@ class Learner:
 
     def act_on_inputs(self, params: Parameters, states: Array, goals: Array, key: Key, temperature: Array) -> Array:
         """The policy's actions as vectors, or chunks of them, for states and goals as batches have them."""
+        states, goals = self.sight.for_policy(params.encoder, states, goals)
         view_key, act_key = jax.random.split(key)
         return self.recipe.policy.act(params.policy, states, goals, self.view(params, view_key), act_key, temperature)
 
     def values(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
         """Values to plot: V(s, g) averaged over heads, or the critic at the policy's own action."""
-        states, goals = self.inputs(states, goals)
+        given = self.inputs(states, goals)
+        states, goals = self.sight.for_value(params.encoder, *given)
         value, represented = self.value_functions(params), self.view(params, key).encode(states, goals)
         if value.state_value:
             return value.state_value(states, represented).mean(axis=0)
         if value.critic:
-            action = self._first(self.act_on_inputs(params, states, goals, key, jnp.zeros(())))
+            action = self._first(self.act_on_inputs(params, *given, key, jnp.zeros(())))
             return value.critic(states, action, represented).mean(axis=0)
         raise UsageError("this recipe learns no value; choose a run of one that does.")
 
     def steps_to_go(self, params: Parameters, states: Array, goals: Array, key: Key) -> Array:
         """Steps from states to goals as the value counts them; a regularizer that flattens the value makes them fewer."""
+        self.recipe.check_plan()
         value = self.recipe.value
         if not isinstance(value, CountsSteps):
             able = [name for name in registry.names("value") if hasattr(registry.part_class("value", name), "steps_to_go")]

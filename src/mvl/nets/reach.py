@@ -63,6 +63,6 @@ def fit(critics: Critics, target: Array, batch: Batch, encode: Encode) -> Loss:
     """Cross-entropy of the critics with the target for each value goal, plus the loss of `distill`."""
     inputs, goals = (batch.observations, batch.actions), batch.value_goals
     found = logits(critics.states, *inputs, goals.states)
-    loss = cross_entropy(found, target).mean()
+    loss = cross_entropy(found, stop_gradient(target)).mean()
     distilled = distill(critics, found, *inputs, encode(batch.observations, goals.vectors))
     return loss + distilled, {"mean": found.mean(), "target": target.mean(), "distilled": distilled}

@@ -32,14 +32,15 @@ def value_along_episodes(run: Path | str, to: Path, data: Dataset | None = None)
     _, held_out = data_of(description, data, run)
     params = jax.tree.map(lambda leaf: leaf[0], state.params)
     figure = Figure(figsize=(9, 3.8), layout="constrained")
-    lines, projection = figure.subplots(1, 2, width_ratios=(1.1, 1))
+    lines, *others = figure.subplots(1, 1 if held_out.image else 2, squeeze=False)[0]
     chosen = np.linspace(0, len(held_out.ends) - 1, min(EPISODES, len(held_out.ends))).astype(int)
     for color, episode in zip(COLORS, chosen, strict=False):
         rows = np.arange(held_out.starts[episode], held_out.ends[episode])
         lines.plot(rows - rows[-1], _values(learner, params, held_out, rows, rows[-1]), color=color, linewidth=1.4)
     lines.set(xlabel="steps before the episode's end", ylabel="V(s, end of the episode)")
     lines.grid(alpha=0.3)
-    _projection(figure, projection, learner, params, held_out, chosen[0])
+    for ax in others:  # images have no plane to be drawn on
+        _projection(figure, ax, learner, params, held_out, chosen[0])
     figure.suptitle(f"{description.task.label}, {description.experiment.recipe_name}, {int(state.step[0])} steps", fontsize=11)
     drawing.save(figure, to)
 

@@ -38,6 +38,10 @@ ALIASES = {"orig": "gcivl", "gcbc": "bc", "gcfbc": "fbc"}
 """Other names of families; `orig` is the paper's name for GCIVL on the raw goal."""
 
 
+PIXEL = "pixel"
+"""Word in the paper's names of recipes that learn from images (GCIVL-PIXEL), which are the ordinary ones here."""
+
+
 class Names(NamedTuple):
     """The parts of a recipe, by name."""
 
@@ -65,7 +69,7 @@ RECIPES = {
 
 def canonical(name: str) -> str:
     """The name in `RECIPES` of a recipe that may be given by an alias; unknown names are returned as they are."""
-    first, *rest = name.split("-")
+    first, *rest = (word for word in name.split("-") if word != PIXEL)
     family = ALIASES.get(first, first)
     if family in FAMILIES and rest and rest[0] in REPRESENTATIONS:
         return "-".join([stem(family, rest[0]), *rest[1:]])
@@ -73,6 +77,6 @@ def canonical(name: str) -> str:
 
 
 def name_of_parts(parts: Mapping[str, str]) -> str | None:
-    """The name of the recipe with these parts, {axis: name}; None if there is none."""
-    wanted = Names(**parts)
+    """The name of the recipe with these parts, {axis: name}, whatever its encoder; None if there is none."""
+    wanted = Names(**{axis: parts[axis] for axis in Names._fields})
     return next((name for name, (_, named) in RECIPES.items() if named == wanted), None)

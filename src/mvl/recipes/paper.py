@@ -65,8 +65,6 @@ class Table:
     """Whether the column `task` of the CSV file names the setting, which is the column of the table."""
     parts: bool = False
     """Whether every row has a line for each of its tasks or subtasks."""
-    unavailable: str = ""
-    """Why its runs cannot be repeated here; empty if they can."""
     average: str = ""
     """Name of the row with the averages over all others; empty if there is none."""
     in_points: bool = False
@@ -88,7 +86,6 @@ TABLES = {
     "table7": Table(
         "Powderworld from pixels",
         {name: Column(recipe) for name, recipe in _PIXELS.items()},
-        unavailable="learning from pixels is not built",
     ),
     "table8": Table("Neighbors N and radius delta", {**_NEIGHBORS, **_RADII}, setting=True),
     "table9": Table("Kitchen, subtask by subtask", {**_TABLE_1}, parts=True),

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from mvl.checks import COUNT, NOT_NEGATIVE, check_settings
 from mvl.errors import UsageError, unknown
-from mvl.recipes.families import FAMILIES, RECIPES, canonical
+from mvl.recipes.families import FAMILIES, PIXEL, RECIPES, canonical
 from mvl.recipes.recipe import Learning, Recipe, make_part
 from mvl.tasks import Task
 from mvl.tasks.task import Settings
@@ -69,6 +69,8 @@ class Preset:
     """Settings of single parts for data of one's own, which is standardized: lengths count standard deviations."""
     imitation: dict[str, Any] = field(default_factory=dict)
     """Changes to `Learning` and the schedule of recipes without a value, whose steps take a tenth of the time."""
+    images: dict[str, Any] = field(default_factory=dict)
+    """Changes to `Learning` and the schedule on tasks with images."""
 
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -76,14 +78,19 @@ SMALL: dict[str, dict[str, Any]] = {
     "quasimetric": {"latent": 64},
     "subgoal_tree": {"subgoals": 8},
     "compositional": {"subgoals": 8},
+    "impala": {"channels": (16, 32), "size": 128, "patch": 4},
 }
 """Settings of parts that a CPU can train in minutes."""
 # Averaging noisy actions needs many samples: success was still rising at 60k steps of this size (docs/results).
 SMALL_IMITATION = {"batch_size": 1024, "learning_rate": 3e-4, "steps": 100_000, "eval_every": 10_000, "log_every": 5_000}
+# Few steps per call, since the images of a call are in memory together if they are read from disk.
+SMALL_IMAGES = {"batch_size": 64, "learning_rate": 3e-4, "steps": 20_000, "eval_every": 5_000, "eval_episodes": 10}
+SMALL_IMAGES |= {"log_every": 500, "save_every": 1_000, "steps_per_dispatch": 20}
+PAPER_IMAGES = {"batch_size": 256, "steps": 500_000, "eval_episodes": 15, "steps_per_dispatch": 10}
 DEFAULT = "laptop"
 
 PRESETS = {
-    "paper": Preset((512, 512, 512), {}, Schedule(), {}),
+    "paper": Preset((512, 512, 512), {}, Schedule(), {}, images=PAPER_IMAGES),
     # Chosen on pointmaze-medium, in single-seed trials (docs/results): with this learning rate and target rate three tasks were
     # solved after 10k to 15k steps at width 96, with those of the paper after 30k to 40k at widths 64 and 128.
     # Four neighbors in two mirrored pairs, for an eighth of the batch, work as well as ten for all of it (docs/results).
@@ -102,6 +109,7 @@ PRESETS = {
             "slope": {"weight": 1.0, "radius": 0.14, "cost": 1.0},
         },
         SMALL_IMITATION,
+        SMALL_IMAGES,
     ),
     # The same sizes with settings chosen later, on pointmaze-medium alone, in trials of two seeds; evaluations on mazes plan.
     "laptop": Preset(
@@ -119,6 +127,7 @@ PRESETS = {
             "slope": {"weight": 0.3, "radius": 0.14, "cost": 1.0},
         },
         SMALL_IMITATION,
+        SMALL_IMAGES,
     ),
 }
 
@@ -129,11 +138,14 @@ def named_recipe(
     """The recipe of that name with the sizes of a preset and the task's settings; `parts` replaces parts, {axis: name}."""
     if canonical(name) not in RECIPES:
         raise unknown("recipe", name, RECIPES)
+    images = bool(task and task.images)
+    if PIXEL in name.split("-") and not images:
+        raise UsageError(f"{name} learns from images; name a task that has them, or the recipe {canonical(name)}.")
     if preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
     size = PRESETS[preset]
     family, names = RECIPES[canonical(name)]
-    chosen = {**names._asdict(), **(parts or {})}
+    chosen = {**names._asdict(), "encoder": "impala" if images else "identity", **(parts or {})}
     value = chosen["value"]
     published = task.settings(value) if task and task.settings else Settings()
     own = size.own_data if task and task.is_own else {}
@@ -146,9 +158,9 @@ def named_recipe(
             settings |= table.get(part, {})
         return _sized(make_part(axis, part, **settings), size)
 
-    changes = {**size.learning, **(size.imitation if value == "absent" else {})}
+    changes = {**size.learning, **(size.imitation if value == "absent" else {}), **(size.images if images else {})}
     learning, schedule = (_changed(thing, changes) for thing in (Learning(), size.schedule))
-    learning = _changed(learning, published.learning)
+    learning, schedule = _changed(learning, published.learning), _changed(schedule, published.schedule)
     recipe = Recipe(**{axis: made(axis) for axis in chosen}, learning=learning)
     if not (task and task.maze and isinstance(recipe.value, CountsSteps)):
         schedule = replace(schedule, plan="none")  # planning is a preset's choice for mazes, and needs a value that counts steps

@@ -7,8 +7,22 @@ from typing import Any
 from mvl import registry
 from mvl.batches import BatchRequest, GoalMix
 from mvl.checks import COUNT, INSIDE_UNIT, NATURAL, NOT_NEGATIVE, UNIT, check_settings
+from mvl.encoders.identity import Identity
 from mvl.errors import UsageError, unknown
-from mvl.types import ComparesActions, FitsData, HasSurface, Policy, Regularizer, Representation, Statistics, Value, offered
+from mvl.types import (
+    ComparesActions,
+    EncodesImages,
+    FitsData,
+    HasSurface,
+    ImageShape,
+    Policy,
+    Regresses,
+    Regularizer,
+    Representation,
+    Statistics,
+    Value,
+    offered,
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +68,8 @@ class Recipe:
     value: Value
     policy: Policy
     learning: Learning = field(default_factory=Learning)
+    encoder: Any = Identity()
+    """What networks get in place of images (`EncodesImages`); `identity` for observations that are numbers."""
 
     def __post_init__(self) -> None:
         if missing := self.policy.needs - offered(self.value):
@@ -75,6 +91,32 @@ class Recipe:
             self._check_chunk()
         if getattr(self.regularizer, "needs_target", False):
             self._check_target()
+        if isinstance(self.encoder, EncodesImages):
+            self._check_fusion(self.encoder.fusion == "early")
+
+    def _check_fusion(self, early: bool) -> None:
+        """Refuse parts that need an observation or a goal alone, if the encoder fuses them; and histories, if it does not."""
+        late = "choose --encoder.fusion late"
+        if not early and self.learning.history > 1:
+            raise UsageError("one encoder of single images cannot read a history; choose --encoder.fusion early.")
+        if not early:
+            return
+        if registry.name_of("representation", self.representation) != "identity":
+            raise UsageError(f"early fusion encodes a goal together with the observation, so no goal can be represented; {late}.")
+        if offered(self.value) and (not isinstance(self.value, Regresses) or "critic" in offered(self.value)):
+            name = registry.name_of("value", self.value)
+            raise UsageError(f"early fusion needs a value of states alone with target networks, which {name} is not; {late}.")
+        if not self.policy.needs <= {"advantage"} or self.policy.request.waypoint_steps:
+            name = registry.name_of("policy", self.policy)
+            raise UsageError(f"policy {name} asks the value about other states, which early fusion does not encode; {late}.")
+
+    def check_plan(self) -> None:
+        """Refuse early fusion, with which a planner would encode every pair of its nodes."""
+        if isinstance(self.encoder, EncodesImages) and self.encoder.fusion == "early":
+            raise UsageError(
+                "a plan asks for the steps between all pairs of its states, but early fusion encodes every pair anew; "
+                "train with a fusion that is late, or choose --plan none."
+            )
 
     def _check_chunk(self) -> None:
         """Refuse a policy or a value that knows single actions only."""
@@ -138,15 +180,27 @@ class Recipe:
                     f"dimension, such as the number of a button; choose another {axis} for this data."
                 )
 
+    def check_images(self, image: ImageShape | None) -> None:
+        """Refuse images without an encoder, an encoder without images, and settings that images have no numbers for."""
+        name = registry.name_of("encoder", self.encoder)
+        if isinstance(self.encoder, EncodesImages) != (image is not None):
+            kind = "numbers, which" if image is None else "images, which"
+            able = "identity" if image is None else "impala"
+            raise UsageError(f"observations of the data are {kind} encoder {name} does not take; choose --encoder {able}.")
+        if image is not None and getattr(self.regularizer, "cost", None) == "auto":
+            raise UsageError("cost='auto' is computed from observations that are numbers; give a number for images.")
+        if image is not None and getattr(self.regularizer, "scale", "raw") != "raw":
+            raise UsageError("a scale has one number for each number of an observation; images need scale='raw'.")
+
     def _policies_with(self, capability: str) -> str:
         """Names of the policies that have a capability and that this value can serve."""
         every = {name: registry.part_class("policy", name) for name in registry.names("policy")}
         able = [name for name, part in every.items() if getattr(part, capability, False)]
         return ", ".join(name for name in able if every[name].needs <= offered(self.value))
 
-    def fit(self, statistics: Statistics) -> "Recipe":
-        """The same recipe with the settings that are computed from the data."""
-        if isinstance(self.regularizer, FitsData):
+    def fit(self, statistics: Statistics | None) -> "Recipe":
+        """The same recipe with the settings that are computed from the data; images have no statistics (None)."""
+        if isinstance(self.regularizer, FitsData) and statistics:
             return replace(self, regularizer=self.regularizer.fit(statistics))
         return self
 
@@ -160,7 +214,8 @@ class Recipe:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Recipe":
-        parts = {axis: _part_from_json(axis, data[axis]) for axis in registry.AXES}
+        earlier_parts = {"encoder": {"name": "identity"}}  # version 0.1 had vectors only
+        parts = {axis: _part_from_json(axis, {**earlier_parts, **data}[axis]) for axis in registry.AXES}
         learning = data["learning"]
         streams = {name: learning[name] and GoalMix(**learning[name]) for name in ("value_goals", "actor_goals")}
         earlier = {"normalize": False}  # version 0.1 did not normalize

@@ -45,7 +45,7 @@ def aggregates(found: Sequence[Result]) -> list[Aggregate]:
     scores = _scores(found)
     if len(scores) < 2:
         return []
-    recipes = {result.cell.column: canonical(result.cell.experiment.recipe_name) for result in found if result.cell.experiment}
+    recipes = {result.cell.column: canonical(result.cell.experiment.recipe_name) for result in found}
     lines = []
     for column, own in scores.items():
         generator = np.random.default_rng(0)

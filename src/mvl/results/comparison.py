@@ -108,7 +108,7 @@ def _marks(plan: Plan, shown: Sequence[Result | Average]) -> dict[str, tuple[Hig
     """For each row what highlights our numbers, and what highlights the paper's."""
     about = paper.TABLES.get(plan.name)
     in_points = about is not None and about.in_points
-    recipes = {cell.column: canonical(cell.experiment.recipe_name) for cell in plan.cells if cell.experiment}
+    recipes = {cell.column: canonical(cell.experiment.recipe_name) for cell in plan.cells}
     rows: dict[str, list[Result | Average]] = {}
     for one in shown:
         rows.setdefault(one.label, []).append(one)
@@ -150,12 +150,10 @@ def _csv_row(result: Result) -> list[object]:
     return [*place, *numbers, per_seed, per_task, *theirs, result.agreement, data, round(_seconds([result]))]
 
 
-def _training(experiment: Experiment | None) -> list[object]:
+def _training(experiment: Experiment) -> list[object]:
     """Task, recipe, changed settings and preset."""
-    if experiment is None:
-        return [""] * 4
     changes = " ".join(f"{name}={value.replace(' ', ',')}" for name, value in experiment.changes().items())
-    return [str(experiment.task), canonical(experiment.recipe_name), changes, experiment.preset]
+    return [experiment.task.label, canonical(experiment.recipe_name), changes, experiment.preset]
 
 
 def _seconds(found: Sequence[Result]) -> float:

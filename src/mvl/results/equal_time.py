@@ -78,7 +78,7 @@ def success_by(run: Path, seed: int, steps: int) -> float | None:
 def stopped(found: Sequence[Result], times: Mapping[Experiment, float]) -> list[Stopped]:
     """Every finished result whose experiment has a time per step, compared within its row."""
     finished = [result for result in found if result.cell.part == "overall" and result.seeds and result.simulated]
-    timed = [(r, times[r.cell.experiment]) for r in finished if r.cell.experiment and r.cell.experiment in times]
+    timed = [(r, times[r.cell.experiment]) for r in finished if r.cell.experiment in times]
     cheapest: dict[str, float] = {}
     for result, seconds in timed:
         cheapest[result.cell.row] = min(seconds, cheapest.get(result.cell.row, float("inf")))
@@ -87,7 +87,7 @@ def stopped(found: Sequence[Result], times: Mapping[Experiment, float]) -> list[
 
 def equal_time_table(plan: Plan, found: Sequence[Result], report: Callable[[int, int], None]) -> Table:
     """A row for each finished result; steps are timed now unless that was done before."""
-    experiments = list(dict.fromkeys(r.cell.experiment for r in found if r.seeds and r.cell.experiment))
+    experiments = list(dict.fromkeys(r.cell.experiment for r in found if r.seeds))
     cells = stopped(found, step_times(experiments, plan.data, report))
     numbers = Table(CSV_COLUMNS, [cell.csv_row for cell in cells])
     return Table(COLUMNS, [cell.row for cell in cells], notes=[MEANING], as_csv=numbers, if_empty=NOTHING)

@@ -67,7 +67,7 @@ def _entries(group: list[Record], source: str) -> list[Entry]:
     lines = [record.line for record in group]
     name = f"{folder_name(experiment)} ({experiment.preset})" if experiment.preset else folder_name(experiment)
     about: dict[str, Any] = {
-        "task": str(experiment.task),
+        "task": experiment.task.label,
         "steps": schedule.steps,
         "batch": learning.batch_size,
         "width": getattr(experiment.recipe.policy, "widths", (None,))[0],

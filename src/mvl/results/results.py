@@ -30,7 +30,7 @@ class Result:
     @property
     def simulated(self) -> bool:
         """Whether there is an environment; otherwise the measure `BEST` takes the place of success."""
-        return self.cell.experiment is None or self.cell.experiment.task.simulated
+        return self.cell.experiment.task.simulated
 
     @property
     def values(self) -> list[float]:
@@ -58,20 +58,20 @@ class Result:
 
     @property
     def ours(self) -> str:
-        """Our mean and interval as text, or the reason why there is none."""
+        """Our mean and interval as text, or that there is none."""
         return self.text()
 
     def text(self, with_std: bool = False) -> str:
-        """Our mean with its interval or with the standard deviation, or the reason why there is none."""
+        """Our mean with its interval or with the standard deviation, or that there is none."""
         found = self.estimate
         if found is None:
-            return f"not available: {self.cell.why_not}" if self.cell.why_not else "not run"
+            return "not run"
         return std_text(found.mean, self.std, len(self.seeds)) if with_std else estimate_text(found, len(self.seeds))
 
     @property
-    def steps(self) -> int | None:
+    def steps(self) -> int:
         """Training steps of the experiment."""
-        return self.cell.experiment.schedule.steps if self.cell.experiment else None
+        return self.cell.experiment.schedule.steps
 
 
 def agreement(found: Estimate | None, seeds: int, paper: Published | None) -> str:
@@ -110,7 +110,7 @@ def results(plan: Plan, save: bool = True) -> list[Result]:
     finished = {experiment: runs_of(experiment, plan.store, plan.data, plan.unpacked).finished for experiment in plan.experiments}
     found = []
     for cell in plan.cells:
-        seeds = [finished[cell.experiment].get(seed) for seed in plan.seeds] if cell.experiment else []
+        seeds = [finished[cell.experiment].get(seed) for seed in plan.seeds]
         found.append(Result(cell, tuple(_best(seed) if cell.best else seed for seed in seeds if seed)))
     return [result if result.simulated else with_measures(result, save) for result in found]
 
@@ -140,7 +140,6 @@ def _success(cell: Cell, seed: Seed) -> float:
     """Success of a seed from 0 to 1, overall or in the cell's task (`task2`) or subtask (`light_switch`)."""
     if cell.part == "overall":
         return seed.overall
-    assert cell.experiment is not None
     names = cell.experiment.task.subtasks
     index = names.index(cell.part.replace("_", " ")) if names else int(cell.part.removeprefix("task")) - 1
     return seed.tasks[index]

@@ -95,10 +95,16 @@ def ranking_table(ranked: Sequence[Ranked], by: str) -> Table:
         rows.append([place, entry.label, f"{entry.score.mean:.4g}", interval, len(entry.result.seeds)])
     notes = []
     if len(ranked) > 1:
-        first, second = ranked[0].score, ranked[1].score
-        apart = first.low > second.high or first.high < second.low
-        notes = ["the intervals of the first two do not overlap" if apart else "the intervals of the first two overlap"]
+        notes = [_apart(ranked[0], ranked[1])]
     return Table(COLUMNS, rows, f"{CRITERIA[by]}:", notes)
+
+
+def _apart(first: Ranked, second: Ranked) -> str:
+    """Whether the intervals of two entries tell them apart, as text."""
+    if min(len(first.per_seed), len(second.per_seed)) == 1:
+        return "one seed has no interval, so the order may be chance; give more --seeds"
+    apart = first.score.low > second.score.high or first.score.high < second.score.low
+    return f"the intervals of the first two {'do not overlap' if apart else 'overlap'}"
 
 
 def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
@@ -106,9 +112,8 @@ def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
     if not ranked:
         raise MvlError("no run is finished, so there is nothing to choose from; run the same command again.")
     experiment = ranked[0].result.cell.experiment
-    assert experiment is not None
     choice = {
-        "task": str(experiment.task),
+        "task": experiment.task.label,
         "recipe": canonical(experiment.recipe_name),
         "preset": experiment.preset,
         "by": by,
@@ -119,7 +124,7 @@ def write_choice(plan: Plan, ranked: list[Ranked], by: str, path: Path) -> str:
     }
     with atomic(path) as partial:
         partial.write_text(json.dumps(choice, indent=1) + "\n")
-    return f"chosen on {experiment.task} alone, by {by}: {ranked[0].label}; wrote {path}"
+    return f"chosen on {experiment.task.label} alone, by {by}: {ranked[0].label}; wrote {path}"
 
 
 def _finite(score: Estimate) -> dict[str, float | None]:

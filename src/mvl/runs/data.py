@@ -64,11 +64,13 @@ def shapes_of(dataset: Dataset, learning: Learning | None = None) -> Shapes:
     levels = ActionUnits.of(dataset).counts
     action = sum(count if count > 2 else 1 for count in levels) or dataset.actions.shape[1]
     observation, plain = history * dataset.observations.shape[1], history == 1 and dataset.oracle is None
-    return Shapes(observation, action, goals.shape[1], plain=plain, levels=levels, chunk=chunk)
+    return Shapes(observation, action, goals.shape[1], plain=plain, levels=levels, chunk=chunk, image=dataset.image)
 
 
-def statistics_of(dataset: Dataset, normalization: Normalization | None, history: int = 1) -> Statistics:
-    """Statistics of the states as a value gets them."""
+def statistics_of(dataset: Dataset, normalization: Normalization | None, history: int = 1) -> Statistics | None:
+    """Statistics of the states as a value gets them; None for images."""
+    if dataset.image:
+        return None
     if normalization is None and history == 1:
         return dataset.statistics
     states = states_at(dataset.sampled, np.arange(len(dataset.sampled.observations)), history)
@@ -88,8 +90,13 @@ def contents_of(data: Dataset) -> dict[str, Any]:
     return {"rows": len(data.transitions), **entries}
 
 
-def ranges_of(data: Dataset) -> dict[str, list[float]]:
-    """Lowest value, highest value and standard deviation of each observation dimension; of a sample if there are many rows."""
+def ranges_of(data: Dataset) -> dict[str, list[float]] | None:
+    """Lowest value, highest value and standard deviation of each observation dimension; of a sample if there are many rows.
+
+    None for images.
+    """
+    if data.image:
+        return None
     observations = data.sampled.observations
     return {
         "low": observations.min(axis=0).tolist(),

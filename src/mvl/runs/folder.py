@@ -109,9 +109,10 @@ class Description:
 
 
 def _shapes(data: dict[str, Any]) -> Shapes:
-    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`, and no levels."""
+    """Shapes from run.json, where version 0.1 wrote `seen` for `represented`, and neither levels nor images."""
     named = {"represented" if name == "seen" else name: value for name, value in data.items()}
-    return Shapes(**{**named, "levels": tuple(named.get("levels", ()))})
+    image = named.get("image")
+    return Shapes(**{**named, "levels": tuple(named.get("levels", ())), "image": tuple(image) if image else None})
 
 
 class RunFolder:

@@ -87,6 +87,8 @@ def judge(run: Path | str, data: Path | str | Dataset | None = None) -> Judged:
     policy = batched_act(learner, len(experiment.seeds), experiment.schedule.eval_temperature)
     planners = planners_of(Path(run), description, learner, state)
     act = as_act(policy, state.params, planners, experiment.schedule.execute)
+    if train.image:
+        raise DataError(f"{run} learned from images, which held-out measures do not know; evaluate it in an environment.")
     trial = Trial(learner, state.params, act, held_out, _dynamics(train))
     return Judged(int(state.step[0]), experiment.seeds, measured(trial))
 

@@ -39,6 +39,9 @@ from mvl.runs.session import Session
 from mvl.runs.tracking import Tracking
 from mvl.tasks import Task
 
+MOST_IMAGES = 2**30
+"""Bytes of images up to which they are kept in memory while training."""
+
 
 def train(
     task: str | Path | Task | Dataset | Experiment,
@@ -113,12 +116,15 @@ def train_experiment(
         task.check()
     path = None if isinstance(task.data, Dataset) else task.find_data(experiment.data.folder)
     if experiment.data.out_of_core is None:
-        too_large = path is not None and not fits(npz.bytes_of(path), free_memory())
+        size = npz.bytes_of(path) if path else 0
+        too_large = not fits(size, free_memory()) or (task.images and size > MOST_IMAGES)
         experiment = replace(experiment, data=replace(experiment.data, out_of_core=too_large))
     train_data, validation = load_data(task, path, experiment.data)
     check_fits(experiment.recipe, train_data, validation)
     if task.simulated and (graph := planner_of(experiment.schedule)):
         calibrating(graph, validation)  # refuses data on which evaluations could not plan
+    if train_data.image:  # encoders divide bytes themselves
+        experiment = experiment.with_settings({"normalize": False})
     normalization = Normalization.of(train_data) if experiment.recipe.learning.normalize else None
     learning = experiment.recipe.learning
     fitted = experiment.recipe.fit(statistics_of(train_data, normalization, learning.history))
@@ -224,7 +230,8 @@ def sharding_of(devices: int | None, seeds: int, batch_size: int) -> BatchShardi
 
 
 def check_fits(recipe: Recipe, *datasets: Dataset) -> None:
-    """Refuse discrete actions that the policy cannot have, and data without the long episodes that the recipe needs."""
+    """Refuse images or actions that the parts cannot have, and data without the long episodes that the recipe needs."""
+    recipe.check_images(datasets[0].image)
     recipe.check_actions(shapes_of(datasets[0]).levels)
     for dataset in datasets:
         if recipe.request.midpoints and dataset.lengths.max() < 3:

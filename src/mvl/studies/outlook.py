@@ -86,12 +86,9 @@ def outlook(plan: Plan, report: Callable[[str], None], at_once: int | None, on_e
 def summary(plan: Plan, left: int) -> str:
     """The plan as text: how many seeds are done, and how many runs are left."""
     wanted = len(plan.experiments) * len(plan.seeds)
-    unavailable = len({cell.row for cell in plan.cells if cell.experiment is None})
     lines = [f"{plan.name}: {plan.title}"]
     lines.append(
         f"{len(plan.cells)} cells from {len(plan.experiments)} experiments, {len(plan.seeds)} seeds each: {wanted} seeds in total"
     )
     lines.append(f"{plan.done()} seeds are done, {left} runs are left to do; store: {plan.store}")
-    if unavailable:
-        lines.append(f"{unavailable} rows are not available: {next(cell.why_not for cell in plan.cells if cell.why_not)}")
     return "\n".join(lines)

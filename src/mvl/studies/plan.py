@@ -23,9 +23,7 @@ class Cell:
     part: str
     """`overall`, or one task or subtask of the row."""
     column: str
-    experiment: Experiment | None
-    why_not: str = ""
-    """Reason if there is no experiment."""
+    experiment: Experiment
     paper: Published | None = None
     """The paper's number for the same row and column, if it has one."""
     best: bool = False
@@ -52,7 +50,7 @@ class Plan:
     @property
     def experiments(self) -> list[Experiment]:
         """The different experiments of the cells, in the order of the table."""
-        return list(dict.fromkeys(cell.experiment for cell in self.cells if cell.experiment))
+        return list(dict.fromkeys(cell.experiment for cell in self.cells))
 
     def jobs(self) -> list[Job]:
         """The jobs that are left, first seeds of all experiments first, so that every cell soon has a number."""
@@ -113,13 +111,13 @@ def paper_cells(
     found = []
     for row, (name, column) in product(wanted_rows, wanted_columns.items()):
         task = paper.task_of(row)
-        experiment, best = (None, False) if about.unavailable else _paper_experiment(table, column, task, preset, source)
-        made = wanted.applied(experiment) if experiment else None
+        experiment, best = _paper_experiment(table, column, task, preset, source)
+        made = wanted.applied(experiment)
         for part in paper.parts(table, row):
             published = paper.cell(table, row, name, part)
             elsewhere = paper.cells_for(task, column.recipe) if part == "overall" and column == Column(column.recipe) else []
-            found.append(Cell(row, part, name, made, about.unavailable, published or next(iter(elsewhere), None), best))
-    wanted.check([cell.experiment for cell in found if cell.experiment])
+            found.append(Cell(row, part, name, made, published or next(iter(elsewhere), None), best))
+    wanted.check([cell.experiment for cell in found])
     return found
 
 
@@ -150,10 +148,9 @@ def sweep_cells(
             known = {key: value for key, value in chosen.items() if base.has_setting(key)}
             experiment = base.with_settings({**own_settings, **known})
             changed = " ".join(f"{key}={value}" for key, value in chosen.items())
-            found.append(
-                Cell(experiment.task.label, "overall", f"{recipe} {changed}".strip(), experiment, "", _published(experiment))
-            )
-    every = [cell.experiment for cell in found if cell.experiment]
+            name = f"{recipe} {changed}".strip()
+            found.append(Cell(experiment.task.label, "overall", name, experiment, _published(experiment)))
+    every = [cell.experiment for cell in found]
     replace(wanted, texts={**wanted.texts, **dict.fromkeys(grid, "")}).check(every)
     return found
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 
 from mvl import __version__
+from mvl.data.sources.images import LEVELS
 from mvl.data.unpacking import headers
 from mvl.errors import DataError
 from mvl.experiment import Experiment
@@ -26,6 +27,8 @@ from mvl.tasks import Task
 
 UNKNOWN_SIZES = (32, 8)
 """Dimensions of observations and actions assumed while there is no data."""
+UNKNOWN_IMAGES = (32, 32, 6, 8)
+"""Height, width and channels of images and dimensions of actions assumed while there is no data."""
 WITHOUT_EFFECT_ON_TIME = {
     *{"alpha", "beta", "cost", "cost_form", "distance_power", "expectile", "high_alpha", "low_alpha", "norm", "radius"},
     *{"scale", "slack", "speed", "std", "subgoal_steps", "viscosity", "weight"},
@@ -56,7 +59,7 @@ class Estimator:
     def __init__(self, machine: Machine, data: Path | None) -> None:
         """`data` is the folder of the datasets."""
         self.machine, self.data, self.known = machine, data, KnownTimes(warn)
-        self.sizes: dict[Task, tuple[int, int]] = {}
+        self.sizes: dict[Task, tuple[int, ...]] = {}
         self.steps: dict[Experiment, Question] = {}
 
     def seed(self, experiment: Experiment) -> Estimate | None:
@@ -106,7 +109,8 @@ class Estimator:
             seeds = 1 if self.machine.is_cpu else len(experiment.seeds)  # on one core they take as long as one after the other
             sizes = self._sizes(experiment.task)
             words = {"experiment": experiment.to_json(), "sizes": sizes, "seeds": seeds}
-            notes = {"work": seeds * work(experiment, sizes[0]), "device": self.machine.device}
+            image = (sizes[0], sizes[1], sizes[2]) if len(sizes) > 2 else None
+            notes = {"work": seeds * work(experiment, sizes[0], image), "device": self.machine.device}
             self.steps[experiment] = Question(_key(experiment, self.machine, seeds), words, notes)
         return self.steps[experiment]
 
@@ -115,14 +119,15 @@ class Estimator:
         if answer := probe.ask(**question.words):
             self.known.add(question.key, {**answer, **question.notes})
 
-    def _sizes(self, task: Task) -> tuple[int, int]:
-        """Dimensions of observations and actions."""
+    def _sizes(self, task: Task) -> tuple[int, ...]:
+        """Dimensions of observations, those of an image being three, and of actions, which are levels if there is one."""
         if task not in self.sizes:
             try:
                 arrays = headers(task.find_data(self.data))
-                self.sizes[task] = arrays["observations"].shape[1], arrays["actions"].shape[1]
+                actions = arrays["actions"].shape[1:] or (LEVELS,)
+                self.sizes[task] = (*arrays["observations"].shape[1:], *actions)
             except DataError:
-                self.sizes[task] = UNKNOWN_SIZES
+                self.sizes[task] = UNKNOWN_IMAGES if task.images else UNKNOWN_SIZES
         return self.sizes[task]
 
 

@@ -43,7 +43,7 @@ def machine() -> dict[str, Any]:
 
 
 def step(experiment: dict[str, Any], sizes: list[int], seeds: int) -> float:
-    """Seconds of one training step of so many seeds, on random walks; `sizes` are the dimensions of observations and actions."""
+    """Seconds of one training step of so many seeds, on random walks or images; `sizes` are as in `Estimator`."""
     import jax
 
     from mvl.data.dataset import Dataset
@@ -53,9 +53,11 @@ def step(experiment: dict[str, Any], sizes: list[int], seeds: int) -> float:
     from mvl.learn.loop import initial_state, over_seeds
     from mvl.runs.data import shapes_of, statistics_of
 
-    normal = np.random.default_rng(0).normal
-    walks = [(normal(size=(201, sizes[0])).cumsum(axis=0), np.tanh(normal(size=(201, sizes[1])))) for _ in range(50)]
-    data = Dataset.from_episodes(walks)
+    random, (*observation, action) = np.random.default_rng(0), sizes
+    shape, actions = (50, 201, *observation), np.tanh(random.normal(size=(50, 201, action)))
+    images = len(observation) > 1
+    rows_of = random.integers(256, size=shape, dtype=np.uint8) if images else random.normal(size=shape).cumsum(axis=1)
+    data = Dataset.from_episodes(zip(rows_of, actions, strict=True))
     recipe = Experiment.from_json(experiment).recipe
     history = recipe.learning.history
     learner = Learner(recipe.fit(statistics_of(data, None, history)), shapes_of(data, recipe.learning))

@@ -1,4 +1,4 @@
-"""Powderworld (OGBench): images and discrete actions. Data can be generated and checked; no recipe learns from it yet."""
+"""Powderworld (OGBench): images and discrete actions."""
 
 from functools import partial
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from mvl.data.episodes import Size, columns_of
-from mvl.errors import UsageError
-from mvl.tasks.ogbench import make_env, ogbench_task, task_name
+from mvl.tasks.ogbench import FUTURE, make_env, ogbench_task, task_name
 from mvl.tasks.task import Settings, Task
 
 EPISODES = {"easy": 1000, "medium": 3000, "hard": 5000}
@@ -16,6 +15,10 @@ STAGES = 3
 """Steps of a brush stroke: the element, then x, then y."""
 RANDOM = 0.5
 """Probability that a stroke is random; the scripted behavior continues with the stroke after it."""
+ALPHA = 3.0
+"""Inverse temperature of advantage-weighted policies."""
+TEMPERATURE = 0.3
+"""Randomness of the policy in evaluations, without which it can repeat a stroke forever."""
 BEHAVIORS = {"Fill": 1, "Line": 3, "Square": 3}
 """Relative frequency of OGBench's scripted behaviors."""
 
@@ -27,16 +30,19 @@ def tasks() -> list[Task]:
 def _task(variant: str) -> Task:
     return ogbench_task(
         "powderworld", variant, "play",
-        images=True, settings=partial(_refuse, variant),
+        images=True, settings=_published,
         generator=partial(PowderworldGenerator, variant), size=Size(EPISODES[variant], ROWS, EPISODES[variant] // 10),
         episode_seconds=2.5,
     )  # fmt: skip
 
 
-def _refuse(variant: str, value: str) -> Settings:
-    """In place of published settings: raises, because nothing can be trained on this task."""
-    name = task_name("powderworld", variant, "play")
-    raise UsageError(f"{name} has images and discrete actions, which no recipe learns from yet; choose another task.")
+def _published(value: str) -> Settings:
+    """OGBench's settings, which are the same for every value."""
+    parts: dict[str, dict[str, Any]] = {
+        "advantage_weighted": {"alpha": ALPHA},
+        "hierarchical": {"low_alpha": ALPHA, "high_alpha": ALPHA, "subgoal_steps": 10},
+    }
+    return Settings(parts, {"discount": 0.99, "actor_goals": FUTURE}, {"eval_temperature": TEMPERATURE})
 
 
 class PowderworldGenerator:

@@ -128,7 +128,8 @@ def first_states(task: Task, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     with quiet_simulators():
         simulator = task.make_simulator()
         pairs = [simulator.reset(Start(number + 1, seed)) for number in range(task.goals)]
-    return np.array([start for start, _ in pairs], np.float32), np.array([goal for _, goal in pairs], np.float32)
+    first, goals = (np.array(found, np.float32).reshape(task.goals, -1) for found in zip(*pairs, strict=True))
+    return first, goals
 
 
 @contextmanager

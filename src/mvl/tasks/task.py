@@ -31,6 +31,8 @@ class Settings(NamedTuple):
     """Settings of single parts, by the part's name."""
     learning: dict[str, Any] = {}
     """Changes to `Learning`."""
+    schedule: dict[str, Any] = {}
+    """Changes to the schedule."""
 
 
 class ViewerCamera(NamedTuple):

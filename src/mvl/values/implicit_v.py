@@ -54,7 +54,7 @@ class ImplicitV:
 
     def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
         goals, _, rewards, masks, _ = batch.value_goals
-        current, following = self._values(targets, batch, goals, encode)
+        current, following = stop_gradient(self._values(targets, batch, goals, encode))
         backup = rewards + batch.discount * masks * following  # (heads, batch)
         advantage = backup.min(axis=0) - current.mean(axis=0)
         weight = jnp.where(advantage >= 0, self.expectile, 1 - self.expectile)

@@ -66,7 +66,7 @@ class Transitive:
     def loss(self, params: Params, targets: Params, batch: Batch, encode: Encode, act: Act) -> Loss:
         assert batch.midpoints is not None, "requested by the part"
         inputs, goals = (batch.observations, batch.actions), batch.value_goals
-        log_target = self.log_target(targets, batch, batch.midpoints)
+        log_target = stop_gradient(self.log_target(targets, batch, batch.midpoints))
         target, steps = jnp.exp(log_target), log_target / jnp.log(batch.discount)
         found = reach.logits(params.states, *inputs, goals.states)
         asymmetry = jnp.where(target >= stop_gradient(jax.nn.sigmoid(found)), self.expectile, 1 - self.expectile)

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mvl.data.check.card import span
-from mvl.data.sources.images import Images
+from mvl.data.sources.images import LEVELS, Images
 
-GRID = 8
+GRID = LEVELS
 """Positions of the brush along x and along y."""
 STAGES = ("element", "x", "y")
 """What the actions of the three steps of a stroke choose."""

@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mvl.data.array_checks import check_episodes
+from mvl.data.signals import Signal, Signals
 from mvl.data.sources.archive import UNREADABLE, check_archive
 from mvl.data.unpacking import header
 from mvl.errors import DataError
 
+LEVELS = 8
+"""Actions that Powderworld has at least: the positions of the brush along an axis."""
 CHUNK = 1000
 """Images read at a time."""
 
@@ -43,6 +46,14 @@ def is_images(path: Path) -> bool:
             return len(header(member).shape) == 4
     except (*UNREADABLE, KeyError):  # the function that reads the file reports what is wrong
         return False
+
+
+def as_levels(actions: np.ndarray, source: str) -> tuple[np.ndarray, Signals]:
+    """Actions that are one whole number per row as the indices of levels, (rows, 1), and what says so."""
+    if actions.dtype.kind not in "iu" or actions.min(initial=0) < 0:
+        raise DataError(f"{source}: actions to images are one whole number per row, not {actions.dtype}; correct them.")
+    levels = tuple(map(float, range(max(LEVELS, int(actions.max(initial=0)) + 1))))
+    return actions[:, None].astype(np.float32), Signals(actions=(Signal("action", ("action",), levels=levels),))
 
 
 def load(path: Path) -> Images:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mvl.data.dataset import Dataset
 from mvl.data.sources.archive import UNREADABLE
+from mvl.data.sources.images import as_levels
 from mvl.data.sources.restoring import NOTES, described, noted
 from mvl.data.unpacking import headers, in_place, unpack
 from mvl.errors import DataError
@@ -60,8 +61,6 @@ def _load(path: Path, source: str, goals: GoalColumns | None, get: Callable[...,
     missing = [name for name in (*REQUIRED, *extra) if name not in available]
     if missing:
         raise DataError(f"{path}: has no {' and no '.join(missing)}; it has {', '.join(available) or 'nothing'}.")
-    if len(available["observations"].shape) == 4:
-        raise DataError(f"{path}: observations are images, which no recipe learns from yet; mvl data check reports on them.")
     wanted = (*REQUIRED, *extra, *(["goals"] if "goals" in available else []))
     arrays = get(path, wanted)
     small = read(path, tuple(name for name in NOTES if name in available))
@@ -71,6 +70,8 @@ def _load(path: Path, source: str, goals: GoalColumns | None, get: Callable[...,
     if goals:
         oracle, goal_origin = _computed(goals, arrays, origin)
     signals = described(notes["signals"], path) if "signals" in notes else None
+    if signals is None and observations.ndim == 4 and actions.ndim == 1:
+        actions, signals = as_levels(actions, source)
     limits = small.get("action_range")
     return Dataset.from_arrays(observations, actions, terminals, source, oracle, limits, signals, origin, goal_origin)
 
@@ -100,9 +101,10 @@ def read(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
 
 def bytes_of(path: Path) -> int:
     """`Dataset.bytes` of a file, computed from the headers of its arrays alone."""
-    shapes = {name: header.shape for name, header in headers(path).items()} if path.exists() else {}
-    arrays = [shapes[name] for name in ("observations", "actions", "goals") if name in shapes]
-    return sum(4 * math.prod(shape) for shape in arrays) + 4 * 4 * math.prod(shapes.get("terminals", (0,)))
+    found = headers(path) if path.exists() else {}
+    arrays = [found[name] for name in ("observations", "actions", "goals") if name in found]
+    rows = found["terminals"].shape if "terminals" in found else (0,)
+    return sum((1 if len(array.shape) == 4 else 4) * math.prod(array.shape) for array in arrays) + 4 * 4 * math.prod(rows)
 
 
 def load_pair(
@@ -115,7 +117,7 @@ def load_pair(
     if path.exists() and not validation.exists():
         raise DataError(f"{validation} is missing next to {path.name}; put it there, or hold episodes out with --held-out 0.1")
     train, held_out_data = load(path, goals, out_of_core), load(validation, goals, out_of_core)
-    if _sizes(train) != _sizes(held_out_data):
+    if (train.image, _sizes(train)) != (held_out_data.image, _sizes(held_out_data)):
         raise DataError(f"{path} and {validation} differ in the dimensions of their observations or actions; make them equal.")
     if _units(train) != _units(held_out_data):
         raise DataError(f"{path} and {validation} differ in their origin, levels or range of actions; import them together.")

@@ -71,9 +71,10 @@ def _in_seconds(found: dict[str, np.ndarray], time: str, unit: str) -> dict[str,
 
 def source_signals(path: Path, names: ColumnNames) -> Signals:
     """Names and units by the first line."""
-    with opened(files_in(path, *ENDINGS)[0]) as table:
-        units = table.units
-    return first_signals(episodes(path, names), names, units=units)
+    file = files_in(path, *ENDINGS)[0]
+    with opened(file) as table:
+        empty = RawEpisode(str(file), {name: np.empty(0) for name in table.names})
+        return first_signals(iter([empty]), names, units=table.units)
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Encoders: what networks get in place of observations and goals. One file per encoder."""
