@@ -30,6 +30,7 @@ TITLES = {
     "regularizer": "Regularizers",
     "value": "Values",
     "policy": "Policies",
+    "encoder": "Encoders",
     "training": "Training",
 }
 

@@ -8,7 +8,7 @@ from pages import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PRINTED = {
-    "train_and_plan": ["plan none   success by task", "plan graph  success by task", "there is a path: "],
+    "train_and_plan": ["with a plan, success by task: [", "there is a path: "],
     "own_robot_data": ["wrote made/here/arm.npz", "model-success", "action ["],
     "own_regularizer": ["Pairwise {'regularizer/", "Mollified {'regularizer/"],
     "serve_and_drive": ["episode 0: "],

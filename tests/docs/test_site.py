@@ -16,6 +16,7 @@ from pages import DOCS, ROOT, local_links, words_per_sentence
 
 import mvl
 from mvl.cli import COMMANDS
+from mvl.registry import AXES
 
 sys.path.append(str(ROOT / "scripts"))
 import site_pages
@@ -76,6 +77,7 @@ def test_commands_with_actions_have_all_of_them():
 
 
 def test_the_page_of_an_axis_has_every_setting():
+    assert list(site_pages.TITLES) == [*AXES, "training"]
     text = site_pages.setting_page("regularizer")
     assert "::: mvl.regularizers.mollified.Mollified" in text
     assert "          - viscosity\n" in text
