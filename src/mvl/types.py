@@ -103,35 +103,27 @@ class ActionHead(Protocol):
 
     def log_prob(self, outputs: Array, batch: Batch) -> Array:
         """Log-probability of the logged actions, (batch,); of a chunk the mean over its steps."""
-        ...
 
     def error(self, outputs: Array, batch: Batch) -> Array:
         """How far the most likely actions are from the logged ones, ()."""
-        ...
 
     def sample(self, key: Key, outputs: Array, temperature: Array) -> Array:
         """Actions drawn at a temperature; at 0, the most likely ones."""
-        ...
 
     def expected(self, outputs: Array) -> Array:
         """Mean actions, which depend smoothly on the outputs."""
-        ...
 
     def logged(self, batch: Batch) -> Array:
         """The logged actions in the order of the outputs, (batch, n)."""
-        ...
 
     def mean(self, numbers: Array, batch: Batch) -> Array:
         """Mean of one number per output, (batch, n), over the steps of chunks that the episodes have."""
-        ...
 
     def in_steps(self, outputs: Array) -> Array:
         """Numbers in the order of the outputs as actions."""
-        ...
 
     def every_action(self) -> Array:
         """All actions, (n, a), of one discrete dimension."""
-        ...
 
 
 Act: TypeAlias = Callable[["Array", "Array"], "Array"]
@@ -172,13 +164,11 @@ class Representation(Protocol):
 
     def width(self, goal: int) -> int:
         """Length of a represented goal, given the length of a raw goal."""
-        ...
 
     def init(self, key: Key, shapes: Shapes) -> Params: ...
 
     def targets(self, params: Params) -> Params:
         """The part of the parameters that has target networks; `()` for none."""
-        ...
 
     def encode(self, params: Params, states: Array, goals: Array, key: Key) -> Array: ...
 
@@ -219,11 +209,9 @@ class EncodesImages(Protocol):
 
     def encode(self, params: Params, images: Array) -> Array:
         """Latent vectors (n, size) of images (n, height, width, channels) of bytes."""
-        ...
 
     def operations(self, shape: ImageShape) -> float:
         """Floating-point operations for one image, roughly."""
-        ...
 
 
 class Regularizer(Protocol):
@@ -268,7 +256,6 @@ class Regresses(Protocol):
 
     def regress(self, values: Array, params: Params, targets: Params, batch: Batch, encode: Encode) -> Loss:
         """The loss, with V(s, z) of the batch's states and value goals, (heads, batch)."""
-        ...
 
 
 @runtime_checkable
@@ -277,7 +264,6 @@ class CountsSteps(Protocol):
 
     def steps_to_go(self, values: Array, discount: float) -> Array:
         """Steps to the goal, given what the state value or the critic says."""
-        ...
 
 
 @runtime_checkable
@@ -306,4 +292,3 @@ class Policy(Protocol):
 
     def act(self, params: Params, states: Array, goals: Array, view: PolicyView, key: Key, temperature: Array) -> Array:
         """Actions as vectors (..., a), or (..., steps, a) in chunks, for states (..., d) and raw goals (..., g)."""
-        ...
