@@ -18,7 +18,7 @@ from mvl.studies import execution, outlook
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 FOLDERS = RESULTS, RESULTS.parent, RESULTS.parent / "notes"
 PAGES = "".join(page.read_text() for folder in FOLDERS for page in sorted(folder.glob("*.md")))
-SHOWN = re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", PAGES, re.S)
+SHOWN = re.findall(r"<!-- from (\S+\.md) -->\n(.*?)<!-- end -->", PAGES, re.S)
 
 
 def table_lines(text: str) -> list[str]:

@@ -228,7 +228,7 @@ def test_the_default_preset_plans_on_mazes_where_the_value_counts_steps():
 def test_neighbors_by_the_target_network_need_a_value_that_has_one(name):
     recipe, _ = named_recipe(name, "cpu")
     with pytest.raises(
-        UsageError, match="needs a target network of the surface, which value .* has not; values that do: implicit_v"
+        UsageError, match="needs a target network of the surface, which value .* has not; values that do: discrete_q, implicit_v"
     ):
         replace(recipe, regularizer=Mollified(through="target"))
 
@@ -243,7 +243,8 @@ def test_the_surface_of_dual_has_no_target_network():
 @pytest.mark.parametrize("name", registry.names("value"))
 def test_values_say_whether_all_their_parameters_have_a_target_network(name):
     part = make_part("value", name)
-    params = jax.eval_shape(lambda: part.init(jax.random.key(0), Shapes(4, 2, 4, 4)))
+    levels = (3,) if getattr(part, "compares_actions", False) else ()
+    params = jax.eval_shape(lambda: part.init(jax.random.key(0), Shapes(4, 2, 4, 4, levels=levels)))
     same = jax.tree.structure(jax.eval_shape(part.targets, params)) == jax.tree.structure(params)
     assert getattr(part, "target_surface", False) == (same and bool(offered(part)))
 

@@ -68,7 +68,8 @@ def test_processes_that_measure_at_the_same_time_keep_each_other_s_times():
     assert set(KnownTimes(pytest.fail).entries) == {"a", "b"}
 
 
-def test_a_step_is_guessed_from_the_rate_of_matrix_products_alone():
+def test_a_step_is_guessed_from_the_rate_of_matrix_products_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("MVL_DATA", str(tmp_path))  # without the task's data, whose sizes are guessed too
     of = experiment("gcivl", "paper")
     guessed = Estimator(CPU, None).step(of)
     assert guessed == Estimate(work(of, 32) / (SHARE_OF_RATE * 1e11), True)

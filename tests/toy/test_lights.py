@@ -102,7 +102,7 @@ def test_random_play_as_data(board):
 
 def test_episodes_end_at_their_goals(board):
     """A policy that always presses the first button reaches what is one press away, and nothing else."""
-    act = lambda observations, goals, numbers, time: np.zeros((*observations.shape[:-1], 1))
+    act = lambda observations, goals, numbers, time, over: np.zeros((*observations.shape[:-1], 1))
     starts = np.array([3, 3, 3], np.uint32)
     goals = np.array([3, 3 ^ board.presses[0], 3 ^ board.presses[1]], np.uint32)
     paths = play(act, board, board.lights, starts, goals, seeds=2)

@@ -56,7 +56,10 @@ class RawFolder:
         for number, episode in enumerate(episodes):
             with np.load(episode) as columns:
                 recording = self.recorded({name: columns[name] for name in columns.files})
-            with atomic(self.path / FILES.replace("*", f"{number:04}")) as partial, h5py.File(partial, "w") as file:
+            with (
+                atomic(self.path / FILES.replace("*", f"{number:04}")) as partial,
+                h5py.File(partial, "w", locking=False) as file,  # `atomic` holds the lock
+            ):
                 for name, array in recording.arrays.items():
                     file.create_dataset(name, data=array)
                 file.attrs.update({**recording.attributes, **self.origin})

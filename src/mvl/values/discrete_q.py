@@ -30,6 +30,7 @@ class DiscreteQ:
     request: ClassVar[BatchRequest] = BatchRequest()
     crosses_goals: ClassVar[bool] = False
     compares_actions: ClassVar[bool] = True
+    target_surface: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_settings(self, widths=COUNT)
