@@ -45,7 +45,7 @@ def test_values_and_gradients_are_those_of_jax(shape, norm, key):
         out = apply(nets, *inputs)
         return jnp.sin(out).sum(), out
 
-    both = jax.value_and_grad(loss, argnums=(1, 2), has_aux=True)
+    both = jax.jit(jax.value_and_grad(loss, argnums=(1, 2), has_aux=True), static_argnums=0)
     (_, out), slopes = both(apply_ensemble, nets, inputs)
     (_, expected), known = both(ensemble_formula, nets, inputs)
     assert out.shape == expected.shape
